@@ -1,0 +1,90 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// Catalog holds the sales by id. Reads take no lock.
+type Catalog struct {
+	sales atomic.Pointer[map[string]*Sale]
+	mu    sync.Mutex // serialises writers
+}
+
+// New returns an empty catalogue.
+func New() *Catalog {
+	c := &Catalog{}
+	c.sales.Store(&map[string]*Sale{})
+	return c
+}
+
+// Lookup finds a sale by id without allocating; nil when there is none.
+func (c *Catalog) Lookup(id []byte) *Sale { return (*c.sales.Load())[string(id)] }
+
+// Find finds a sale by id; nil when there is none.
+func (c *Catalog) Find(id string) *Sale { return (*c.sales.Load())[id] }
+
+// All returns the sales in order of their ids.
+func (c *Catalog) All() []*Sale {
+	m := *c.sales.Load()
+	all := make([]*Sale, 0, len(m))
+	for _, s := range m {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b *Sale) int { return cmp.Compare(a.id, b.id) })
+	return all
+}
+
+// Apply takes an announced entry in, unless a newer one is known.
+func (c *Catalog) Apply(e sale.Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := *c.sales.Load()
+	if s, ok := old[e.ID]; ok {
+		s.apply(e)
+		return
+	}
+	next := make(map[string]*Sale, len(old)+1)
+	for id, s := range old {
+		next[id] = s
+	}
+	next[e.ID] = newSale(e)
+	c.sales.Store(&next)
+}
+
+// Progress takes a worker's announcement in.
+func (c *Catalog) Progress(p sale.Progress) {
+	if s := c.Find(p.SaleID); s != nil {
+		s.progress.Store(&p)
+	}
+}
+
+type snapshots interface {
+	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
+}
+
+// Refresh re-reads every sale's snapshot once a period, until ctx ends. It is what
+// a lost broadcast costs: one period, not the sale.
+func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period time.Duration, log *slog.Logger) {
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	for {
+		for _, s := range c.All() {
+			if err := s.Refresh(ctx, redis); err != nil && ctx.Err() == nil {
+				log.Debug("sale not refreshed", "sale", s.id, "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// Sale is one sale as this gateway knows it.
+type Sale struct {
+	id       string
+	entry    atomic.Pointer[sale.Entry]
+	live     atomic.Pointer[live]
+	progress atomic.Pointer[sale.Progress]
+	mu       sync.Mutex // serialises writers of live
+}
+
+// live is the newest snapshot and the clock that it was read by.
+type live struct {
+	sale.Snapshot
+	clock clock
+	stale bool // Redis answered STALE since
+}
+
+func newSale(e sale.Entry) *Sale {
+	s := &Sale{id: e.ID}
+	s.entry.Store(&e)
+	return s
+}
+
+// ID of the sale.
+func (s *Sale) ID() string { return s.id }
+
+// Entry is the announced configuration. It must not be changed.
+func (s *Sale) Entry() *sale.Entry { return s.entry.Load() }
+
+func (s *Sale) apply(e sale.Entry) {
+	if e.NewerThan(*s.entry.Load()) {
+		s.entry.Store(&e)
+	}
+}
+
+// Snapshot is the newest state seen, and whether the sale is warm: whether that
+// state is of the announced epoch and Redis has not disowned it since.
+func (s *Sale) Snapshot() (sale.Snapshot, bool) {
+	l, e := s.live.Load(), s.entry.Load()
+	if l == nil {
+		return sale.Snapshot{}, false
+	}
+	return l.Snapshot, l.Epoch == e.Epoch && !l.stale && !e.Rebuilding && !e.Retired
+}
+
+// Observe takes in the snapshot of a script's reply; sent and received are when
+// the call began and ended by this process's clock.
+func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := live{Snapshot: snap, clock: reading(snap.Now, sent, received)}
+	if old := s.live.Load(); old != nil {
+		next.clock = old.clock.better(next.clock)
+		outdated := old.NewerThan(snap) || (!snap.NewerThan(old.Snapshot) && snap.Now.Before(old.Now))
+		if outdated {
+			next.Snapshot = old.Snapshot
+		}
+		next.stale = outdated && old.stale
+	}
+	s.live.Store(&next)
+}
+
+// Disown notes that Redis does not hold epoch: until a live snapshot is seen
+// again the sale sells nothing here.
+func (s *Sale) Disown(epoch int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.live.Load(); old != nil && old.Epoch == epoch {
+		next := *old
+		next.stale = true
+		s.live.Store(&next)
+	}
+}
+
+// Refresh reads the sale's snapshot from Redis at the announced epoch.
+func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
+	epoch := s.Entry().Epoch
+	sent := time.Now()
+	snap, _, err := redis.Snapshot(ctx, s.id, epoch)
+	switch {
+	case errors.Is(err, sale.ErrStale):
+		s.Disown(epoch)
+		return fmt.Errorf("cannot refresh sale %s: %w", s.id, err)
+	case err != nil:
+		return fmt.Errorf("cannot refresh sale %s: %w", s.id, err)
+	}
+	s.Observe(snap, sent, time.Now())
+	return nil
+}
+
+// Now is the sale's clock: Redis time, as this process measured it. Before the
+// first reply it is the process's own.
+func (s *Sale) Now(now time.Time) time.Time {
+	if l := s.live.Load(); l != nil {
+		at, _ := l.clock.at(now)
+		return at
+	}
+	return now.UTC()
+}
+
+// Progress is the last announcement of how far workers are; false when none was
+// seen for the current epoch.
+func (s *Sale) Progress() (sale.Progress, bool) {
+	p := s.progress.Load()
+	if p == nil || p.Epoch != s.Entry().Epoch {
+		return sale.Progress{}, false
+	}
+	return *p, true
+}
+
+// Refusal says whether an attempt at now is refused from memory, and how. Near a
+// boundary of the window, by less than the measured round trip, the script decides.
+func (s *Sale) Refusal(now time.Time) (sale.Outcome, bool) {
+	e, l := s.entry.Load(), s.live.Load()
+	if e.Retired {
+		return sale.OutOfWindow, true
+	}
+	if l == nil || l.Epoch != e.Epoch || l.stale || e.Rebuilding {
+		return sale.Unavailable, true
+	}
+	at, doubt := l.clock.at(now)
+	switch {
+	case !at.Add(-doubt).Before(l.ClosesAt):
+		return sale.OutOfWindow, true
+	case l.Paused || e.Paused:
+		return sale.Paused, true
+	case l.SoldOut:
+		return sale.SoldOut, true
+	case at.Add(doubt).Before(l.OpensAt):
+		return sale.NotOpen, true
+	default:
+		return 0, false
+	}
+}
+
+// State describes the sale at now, for buyers.
+func (s *Sale) State(now time.Time) sale.State {
+	snap, warm := s.Snapshot()
+	if !warm {
+		e := s.Entry()
+		return sale.DescribeState(sale.PhaseAt(e.OpensAt, e.ClosesAt, s.Now(now)), true, false)
+	}
+	phase := sale.PhaseAt(snap.OpensAt, snap.ClosesAt, s.Now(now))
+	return sale.DescribeState(phase, snap.Paused || s.Entry().Paused, snap.SoldOut)
+}

@@ -1,0 +1,19 @@
+// Package funnel takes an attempt through its layers, cheapest first:
+//
+//	memory      sold-out, window and pause, without any I/O       memory.go
+//	token       who is asking                                     token.go
+//	eligibility may they ask                                      eligibility.go
+//	admission   a bounded line in front of the script             admission.go
+//	reserve     dedupe and deduct, many attempts a call           reserve.go
+//	hand over   one JetStream message a reserve call              handover.go
+//
+// Reserve and hand-over are group commits: attempts of one sale that arrive while
+// a call is in flight travel together in the next; what one reserve call accepted
+// goes out as one message. Nobody waits for company.
+//
+// Trust: an attempt is answered Accepted only after JetStream acknowledged its
+// hand-over, and only within Config.PublishTimeout of the reserve call's start.
+// Otherwise the outcome is unknown: Unavailable, with the ticket. The reservation
+// then stays listed in Redis until a repeated attempt or the worker's sweeper
+// hands it over.
+package funnel

@@ -1,0 +1,133 @@
+package funnel
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/gateway/internal/catalog"
+	"sluice/shared/sale"
+)
+
+// Stock decides attempts in Redis.
+type Stock interface {
+	Reserve(ctx context.Context, saleID string, epoch int64, attempts []sale.Attempt) (sale.Snapshot, []sale.Decision, error)
+	HandedOver(ctx context.Context, saleID string, epoch int64, rids []string) error
+}
+
+// Publisher hands reservations over; nil means that JetStream has them on disk.
+type Publisher interface {
+	Publish(ctx context.Context, h sale.HandOver) (uint64, error)
+}
+
+// Failpoints make this process fail at a named point; see Points.
+type Failpoints interface{ Hit(name string) error }
+
+// Points where a gateway can be made to fail.
+const (
+	PointReserved   = "gateway.reserved"    // units deducted, nothing published
+	PointHandedOver = "gateway.handed_over" // JetStream has them, nobody was told
+)
+
+// Config of a funnel.
+type Config struct {
+	PublishTimeout time.Duration // from the start of a reserve call to the PubAck
+	BatchSize      int           // most attempts a reserve call, 1..sale.MaxHandOver
+	InFlight       int           // reserve calls of one sale at a time
+	LineLength     int           // most attempts of one sale that may wait
+}
+
+// Check refuses what makes no sense; the errors name the gateway's flags.
+func (c Config) Check() error {
+	switch {
+	case c.PublishTimeout <= 0:
+		return fmt.Errorf("-publish-timeout must be positive, is %v", c.PublishTimeout)
+	case c.BatchSize < 1 || c.BatchSize > sale.MaxHandOver:
+		return fmt.Errorf("-reserve-batch must be 1 to %d, is %d", sale.MaxHandOver, c.BatchSize)
+	case c.InFlight < 1:
+		return fmt.Errorf("-reserve-in-flight must be at least 1, is %d", c.InFlight)
+	case c.LineLength < 1:
+		return fmt.Errorf("-reserve-line must be at least 1, is %d", c.LineLength)
+	}
+	return nil
+}
+
+// Funnel takes attempts through the layers. It is safe for concurrent use.
+type Funnel struct {
+	config   Config
+	stock    Stock
+	queue    Publisher
+	verifier Verifier
+	points   Failpoints
+	exits    *Exits
+	log      *slog.Logger
+
+	lines   sync.Map       // sale id → *line
+	flights sync.WaitGroup // reserve and hand-over goroutines
+}
+
+// Parts are what a funnel works with.
+type Parts struct {
+	Stock      Stock
+	Queue      Publisher
+	Verifier   Verifier
+	Failpoints Failpoints
+	Exits      *Exits
+	Log        *slog.Logger
+}
+
+// New builds a funnel. The configuration must have passed Check.
+func New(c Config, p Parts) *Funnel {
+	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, verifier: p.Verifier, points: p.Failpoints,
+		exits: p.Exits, log: p.Log}
+}
+
+// Result is how an attempt left the funnel.
+type Result struct {
+	Outcome sale.Outcome
+	Layer   sale.Layer   // the layer it left by
+	UserID  string       // once the token was verified
+	Ticket  sale.Ticket  // zero unless HasTicket
+	Refusal sale.Refusal // with NotEligible
+}
+
+// HasTicket reports whether a reservation answers the attempt.
+func (r Result) HasTicket() bool { return r.Ticket.RID != "" }
+
+// Attempt takes one attempt for one unit of s through the layers behind memory
+// and blocks until it has left, which the deadlines of the calls bound.
+func (f *Funnel) Attempt(s *catalog.Sale, token, key string) Result {
+	r := f.attempt(s, token, key)
+	f.exits.Leave(r.Layer, r.Outcome)
+	return r
+}
+
+func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
+	now := time.Now()
+	f.exits.Enter(sale.LayerToken)
+	id, err := f.verifier.Verify(token, now)
+	if err != nil {
+		return Result{Outcome: sale.Unauthenticated, Layer: sale.LayerToken}
+	}
+	f.exits.Enter(sale.LayerEligibility)
+	if refusal := eligible(s, id.Claims, now); refusal != sale.Eligible {
+		return Result{Outcome: sale.NotEligible, Layer: sale.LayerEligibility, UserID: id.UserID, Refusal: refusal}
+	}
+	f.exits.Enter(sale.LayerAdmission)
+	a, err := newAttempt(id.UserID, key)
+	if err != nil {
+		f.log.Error("cannot make a reservation id", "error", err)
+		return Result{Outcome: sale.Unavailable, Layer: sale.LayerAdmission, UserID: id.UserID}
+	}
+	if !f.line(s).join(a) {
+		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission, UserID: id.UserID}
+	}
+	<-a.done
+	a.result.UserID = id.UserID
+	return a.result
+}
+
+// Close waits until every attempt that is in flight has left.
+func (f *Funnel) Close() { f.flights.Wait() }

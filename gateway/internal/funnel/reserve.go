@@ -1,0 +1,107 @@
+package funnel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/gateway/internal/catalog"
+	"sluice/shared/sale"
+)
+
+// reserve decides a batch in one call of the script and starts its hand-over.
+func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
+	start := time.Now()
+	if outcome, refused := s.Refusal(start); refused { // the sale may have sold out while they waited
+		finishAll(batch, Result{Outcome: outcome, Layer: sale.LayerAdmission})
+		return
+	}
+	for range batch {
+		f.exits.Enter(sale.LayerReserve)
+	}
+	decisions, err := f.decide(s, batch, start)
+	if err != nil {
+		f.exits.Fault("reserve")
+		f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
+		finishAll(batch, Result{Outcome: sale.Unavailable, Layer: sale.LayerReserve})
+		return
+	}
+	if pending := answer(batch, decisions); len(pending) > 0 {
+		f.flights.Go(func() { f.handOver(s, pending, start) })
+	}
+}
+
+func (f *Funnel) decide(s *catalog.Sale, batch []*attempt, start time.Time) ([]sale.Decision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), f.config.PublishTimeout)
+	defer cancel()
+	attempts := make([]sale.Attempt, len(batch))
+	for i, a := range batch {
+		attempts[i] = a.Attempt
+	}
+	epoch := s.Entry().Epoch
+	snap, decisions, err := f.stock.Reserve(ctx, s.ID(), epoch, attempts)
+	switch {
+	case errors.Is(err, sale.ErrStale):
+		s.Disown(epoch)
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	s.Observe(snap, start, time.Now())
+	return decisions, f.points.Hit(PointReserved)
+}
+
+// pending is an attempt whose reservation JetStream has yet to acknowledge.
+type pending struct {
+	*attempt
+	sale.Decision
+}
+
+// answer finishes the attempts that are decided for good and returns the rest.
+func answer(batch []*attempt, decisions []sale.Decision) []pending {
+	var handOver []pending
+	for i, d := range decisions {
+		if d.Code.HasTicket() && d.InHandOff {
+			handOver = append(handOver, pending{batch[i], d})
+			continue
+		}
+		batch[i].finish(decided(d, sale.LayerReserve))
+	}
+	return handOver
+}
+
+func decided(d sale.Decision, layer sale.Layer) Result {
+	r := Result{Outcome: outcomeOf(d.Code), Layer: layer, Ticket: d.Ticket}
+	if d.Code == sale.DecidedNotAllowed {
+		r.Refusal = sale.RefusalAllowList
+	}
+	return r
+}
+
+func outcomeOf(code sale.DecisionCode) sale.Outcome {
+	switch code {
+	case sale.DecidedAccepted:
+		return sale.Accepted
+	case sale.DecidedReplay:
+		return sale.Replay
+	case sale.DecidedSoldOut:
+		return sale.SoldOut
+	case sale.DecidedLimit:
+		return sale.LimitReached
+	case sale.DecidedNotOpen:
+		return sale.NotOpen
+	case sale.DecidedClosed:
+		return sale.OutOfWindow
+	case sale.DecidedPaused:
+		return sale.Paused
+	case sale.DecidedNotAllowed:
+		return sale.NotEligible
+	}
+	return sale.Unavailable
+}
+
+func finishAll(batch []*attempt, r Result) {
+	for _, a := range batch {
+		a.finish(r)
+	}
+}

@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"sluice/gateway/internal/catalog"
+	"sluice/gateway/internal/funnel"
+	"sluice/shared/sale"
+)
+
+// attempt is POST /v1/sales/{sale}/orders: one attempt for one unit.
+func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
+	a.Exits.Enter(sale.LayerRequest)
+	key, bad := readAttempt(ctx)
+	switch {
+	case !ctx.IsPost():
+		a.Exits.Leave(sale.LayerRequest, sale.Invalid)
+		methodNotAllowed(ctx, "POST")
+		return
+	case s == nil:
+		a.Exits.Leave(sale.LayerRequest, sale.NoSuchSale)
+		noSuchSale(ctx)
+		return
+	case bad != nil:
+		a.Exits.Leave(sale.LayerRequest, sale.Invalid)
+		bad.write(ctx)
+		return
+	}
+	now := time.Now()
+	if outcome, refused := a.Funnel.Memory(s, now); refused {
+		a.refuse(ctx, s, outcome, now)
+		return
+	}
+	a.answer(ctx, s, a.Funnel.Attempt(s, bearer(ctx), string(key)))
+}
+
+func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result) {
+	now := time.Now()
+	switch r.Outcome {
+	case sale.Accepted, sale.Replay:
+		body := a.body(s, r.UserID, r.Ticket, now)
+		body.Replay = r.Outcome == sale.Replay
+		ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
+		if r.Outcome == sale.Replay {
+			writeJSON(ctx, fasthttp.StatusOK, encode(body))
+			return
+		}
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(seconds(time.Duration(body.PollAfterMS)*time.Millisecond)))
+		writeJSON(ctx, fasthttp.StatusAccepted, encode(body))
+	case sale.Unauthenticated:
+		unauthenticated(ctx)
+	case sale.NotEligible:
+		problem{Type: "/problems/not-eligible", Title: "Not eligible", Status: fasthttp.StatusForbidden,
+			Detail: refusalDetail(r.Refusal), Reason: string(r.Refusal)}.write(ctx)
+	case sale.Unavailable:
+		if r.HasTicket() {
+			body := a.body(s, r.UserID, r.Ticket, now)
+			ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
+			unavailable(&body).write(ctx)
+			return
+		}
+		a.refuse(ctx, s, r.Outcome, now)
+	default:
+		a.refuse(ctx, s, r.Outcome, now)
+	}
+}
+
+func refusalDetail(r sale.Refusal) string {
+	switch r {
+	case sale.RefusalAge:
+		return "Your account is younger than this sale asks for."
+	case sale.RefusalOrders:
+		return "You have fewer paid orders than this sale asks for."
+	case sale.RefusalTag:
+		return "This sale is for buyers with a tag that you do not have."
+	case sale.RefusalAllowList:
+		return "You are not on this sale's list of invited buyers."
+	case sale.Eligible:
+	}
+	return ""
+}
+
+// readAttempt checks the body and the idempotency key. The key is a copy-free
+// view of the request while no key is sent.
+func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
+	if body := ctx.PostBody(); len(body) > 0 && string(body) != "{}" {
+		if field, err := checkEmptyObject(body); err != nil {
+			p := invalidRequest(field, err.Error())
+			return "", &p
+		}
+	}
+	header := ctx.Request.Header.PeekAll("Idempotency-Key")
+	switch len(header) {
+	case 0:
+		return "", nil
+	case 1:
+	default:
+		p := invalidRequest("Idempotency-Key", "Send the Idempotency-Key header once.")
+		return "", &p
+	}
+	key, err := sale.ParseIdempotencyKey(string(header[0]))
+	if err != nil {
+		p := invalidRequest("Idempotency-Key", err.Error())
+		return "", &p
+	}
+	return key, nil
+}
+
+// checkEmptyObject accepts {} with any white space. Else it names the field.
+func checkEmptyObject(body []byte) (field string, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return "body", errors.New("the body must be empty or the JSON object {}")
+	}
+	t, err := d.Token()
+	if name, ok := t.(string); ok && err == nil {
+		return name, fmt.Errorf("unknown field %q: an attempt is for one unit and has no fields", name)
+	}
+	if err != nil || t != json.Delim('}') {
+		return "body", errors.New("the body must be empty or the JSON object {}")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return "body", errors.New("the body has data behind the JSON object")
+	}
+	return "", nil
+}
+
+// bearer copies the token out of the request; "" when there is none, or more than one.
+func bearer(ctx *fasthttp.RequestCtx) string {
+	headers := ctx.Request.Header.PeekAll(fasthttp.HeaderAuthorization)
+	if len(headers) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(string(headers[0]), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	ctx.Response.SetBodyRaw(body)
+}

@@ -1,0 +1,3 @@
+module sluice/lua
+
+go 1.26.0

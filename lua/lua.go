@@ -1,0 +1,68 @@
+// Package lua holds the Redis scripts of a sale, one atomic decision a file.
+// Every script works on the ten keys of one sale at one epoch, which share one
+// hash tag; the prelude, put in front of each, names them and says how a reply
+// begins. The Go side of each script is in the adapter redisstock.
+package lua
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// Script is one script as it is sent to Redis.
+type Script struct {
+	Name   string // as in the file name
+	Source string // shebang, prelude, body
+}
+
+//go:embed prelude.lua
+var prelude string
+
+// The bodies, in the order in which a sale meets them.
+var (
+	//go:embed fence.lua
+	fence string
+	//go:embed load.lua
+	load string
+	//go:embed flip.lua
+	flip string
+	//go:embed reserve.lua
+	reserve string
+	//go:embed handed_over.lua
+	handedOver string
+	//go:embed overdue.lua
+	overdue string
+	//go:embed settle.lua
+	settle string
+	//go:embed release.lua
+	release string
+	//go:embed ticket.lua
+	ticket string
+	//go:embed snapshot.lua
+	snapshot string
+)
+
+// Scripts, each with a header that gives its purpose, ARGV and reply.
+var (
+	Fence      = compose("fence", fence)
+	Load       = compose("load", load)
+	Flip       = compose("flip", flip)
+	Reserve    = compose("reserve", reserve)
+	HandedOver = compose("handed_over", handedOver)
+	Overdue    = compose("overdue", overdue)
+	Settle     = compose("settle", settle)
+	Release    = compose("release", release)
+	Ticket     = compose("ticket", ticket)
+	Snapshot   = compose("snapshot", snapshot)
+)
+
+// All returns every script, for loading them at warm-up.
+func All() []Script {
+	return []Script{Fence, Load, Flip, Reserve, HandedOver, Overdue, Settle, Release, Ticket, Snapshot}
+}
+
+// compose puts the prelude behind the shebang line, which Redis wants first.
+func compose(name, body string) Script {
+	shebang, rest, _ := strings.Cut(body, "\n")
+	return Script{Name: name, Source: shebang + "\n" + prelude + rest}
+}

@@ -1,0 +1,52 @@
+package redisstock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// EachTicket calls visit for every ticket of an epoch, in no order, a few hundred
+// a round trip. It reads beside a live sale: a ticket that moves meanwhile is
+// seen before or after its move.
+func (c *Client) EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket)) error {
+	seen := make(map[string]bool) // HSCAN may repeat a field while the hash grows
+	it := c.rdb.HScan(ctx, ticketsKey(saleID, epoch), 0, "", 500).Iterator()
+	for it.Next(ctx) {
+		rid := it.Val()
+		if !it.Next(ctx) {
+			break
+		}
+		if seen[rid] {
+			continue
+		}
+		seen[rid] = true
+		t, err := unpackTicket(rid, it.Val())
+		if err != nil {
+			return err
+		}
+		visit(t)
+	}
+	if err := it.Err(); err != nil {
+		return fmt.Errorf("cannot read tickets of sale %s: %w", saleID, err)
+	}
+	return nil
+}
+
+// unpackTicket reads the JSON array that the prelude's store writes.
+func unpackTicket(rid, packed string) (sale.Ticket, error) {
+	t := sale.Ticket{Reservation: sale.Reservation{RID: rid}}
+	var created, updated, payBy, served int64
+	fields := []any{&t.UserID, &t.Slot, &t.Key, &t.Rank, &t.Status, &t.Reason, &created, &updated, &payBy, &served}
+	if err := json.Unmarshal([]byte(packed), &fields); err != nil {
+		return t, fmt.Errorf("cannot read ticket %s: %w", rid, err)
+	}
+	t.AcceptedAt, t.UpdatedAt = time.UnixMilli(created).UTC(), time.UnixMilli(updated).UTC()
+	if payBy != 0 {
+		t.PayBy = time.UnixMilli(payBy).UTC()
+	}
+	return t, nil
+}

@@ -1,0 +1,95 @@
+package redisstock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"sluice/lua"
+	"sluice/shared/sale"
+)
+
+// Config of a client. Zero values take the defaults named.
+type Config struct {
+	URL      string        // redis://host:port/db
+	PoolSize int           // connections; default 32
+	Timeout  time.Duration // of one call; default 300 ms
+}
+
+// Client runs the scripts on one Redis server. It is safe for concurrent use.
+type Client struct {
+	rdb     redis.UniversalClient
+	scripts map[string]*redis.Script
+}
+
+// Open prepares a client; it dials on first use. It fails on a bad URL only.
+func Open(c Config) (*Client, error) {
+	o, err := redis.ParseURL(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use redis url: %w", err)
+	}
+	timeout := orDefault(c.Timeout, 300*time.Millisecond)
+	o.MaxRetries = -1 // a retried script would only hide an unknown outcome
+	o.ContextTimeoutEnabled = true
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
+	o.PoolTimeout = 100 * time.Millisecond
+	o.PoolSize = orDefault(c.PoolSize, 32)
+	scripts := make(map[string]*redis.Script)
+	for _, s := range lua.All() {
+		scripts[s.Name] = redis.NewScript(s.Source)
+	}
+	return &Client{rdb: redis.NewClient(o), scripts: scripts}, nil
+}
+
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
+	}
+	return v
+}
+
+// Close closes all connections.
+func (c *Client) Close() error { return c.rdb.Close() }
+
+// Ping asks whether Redis answers.
+func (c *Client) Ping(ctx context.Context) error {
+	if err := c.rdb.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("cannot reach redis: %w", err)
+	}
+	return nil
+}
+
+// LoadScripts puts every script into Redis's cache, so that no attempt pays for it.
+func (c *Client) LoadScripts(ctx context.Context) error {
+	for _, s := range lua.All() {
+		if err := c.scripts[s.Name].Load(ctx, c.rdb).Err(); err != nil {
+			return fmt.Errorf("cannot load script %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// run executes a script by its hash, once more by its text if Redis forgot it.
+// The first row of the reply becomes the Snapshot; the rest is returned.
+func (c *Client) run(ctx context.Context, s lua.Script, saleID string, epoch int64, args ...any) (sale.Snapshot, []any, error) {
+	argv := make([]any, 0, len(args)+1)
+	argv = append(argv, epoch)
+	argv = append(argv, args...)
+	reply, err := c.scripts[s.Name].Run(ctx, c.rdb, keys(saleID, epoch), argv...).Slice()
+	if err != nil {
+		return sale.Snapshot{}, nil, fmt.Errorf("cannot run %s for sale %s: %w", s.Name, saleID, err)
+	}
+	if len(reply) == 0 {
+		return sale.Snapshot{}, nil, fmt.Errorf("cannot read reply of %s for sale %s: it is empty", s.Name, saleID)
+	}
+	state, live, err := readState(saleID, reply[0])
+	if err != nil {
+		return sale.Snapshot{}, nil, fmt.Errorf("cannot read reply of %s: %w", s.Name, err)
+	}
+	if !live {
+		return state, reply[1:], sale.ErrStale
+	}
+	return state, reply[1:], nil
+}

@@ -1,0 +1,80 @@
+package redisstock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/lua"
+	"sluice/shared/sale"
+)
+
+// ErrFence says that another loader fenced the sale, or that Redis was restarted
+// since: the load starts over with the next epoch.
+var ErrFence = errors.New("the fence of this load is gone")
+
+// LoadTicket is a ticket as a load writes it.
+type LoadTicket struct {
+	sale.Ticket
+	HoldsSlot bool
+}
+
+// Live is what an epoch starts with, beside its tickets.
+type Live struct {
+	Entry                                 sale.Entry // configuration; Entry.Epoch is the epoch that goes live
+	Total, Stock                          int64      // units
+	Rank, Accepted, Served, Unpaid, Given int64      // counters, see sale.Snapshot
+}
+
+// Fence marks the sale as loading towards epoch. Until Flip every other call on
+// the sale returns sale.ErrStale.
+func (c *Client) Fence(ctx context.Context, saleID string, epoch int64, token string) error {
+	return c.loading(ctx, lua.Fence, saleID, epoch, token)
+}
+
+// LoadAllow adds users to the allow list of an epoch that is loading.
+func (c *Client) LoadAllow(ctx context.Context, saleID string, epoch int64, token string, users []string) error {
+	args := make([]any, 0, len(users)+2)
+	args = append(args, token, "allow")
+	for _, u := range users {
+		args = append(args, u)
+	}
+	return c.loading(ctx, lua.Load, saleID, epoch, args...)
+}
+
+// LoadTickets adds tickets, in order of rank, to an epoch that is loading.
+func (c *Client) LoadTickets(ctx context.Context, saleID string, epoch int64, token string, tickets []LoadTicket) error {
+	args := make([]any, 0, 13*len(tickets)+2)
+	args = append(args, token, "tickets")
+	for _, t := range tickets {
+		args = append(args, t.RID, flag(t.HoldsSlot), flag(!t.Status.Closed()), t.UserID, t.Slot, t.Key, t.Rank,
+			string(t.Status), string(t.Reason), millis(t.AcceptedAt), millis(t.UpdatedAt), millis(t.PayBy),
+			flag(t.Status != sale.StatusQueued))
+	}
+	return c.loading(ctx, lua.Load, saleID, epoch, args...)
+}
+
+// Flip lets the loaded epoch go live.
+func (c *Client) Flip(ctx context.Context, token string, l Live) error {
+	e := l.Entry
+	return c.loading(ctx, lua.Flip, e.ID, e.Epoch, token,
+		l.Stock, l.Rank, l.Accepted, l.Served, l.Unpaid, l.Given,
+		millis(e.OpensAt), millis(e.ClosesAt), e.PerUserLimit, l.Total,
+		flag(e.RebuyAfterRelease), flag(e.Eligibility.HasAllowList), flag(e.Paused))
+}
+
+// loading runs a script that works behind the fence and answers 1 when it did.
+func (c *Client) loading(ctx context.Context, s lua.Script, saleID string, epoch int64, args ...any) error {
+	_, rest, err := c.run(ctx, s, saleID, epoch, args...)
+	if err != nil && !errors.Is(err, sale.ErrStale) {
+		return err
+	}
+	done, err := codes(rest, 1)
+	if err != nil {
+		return fmt.Errorf("cannot read reply of %s: %w", s.Name, err)
+	}
+	if done[0] != 1 {
+		return fmt.Errorf("cannot %s sale %s at epoch %d: %w", s.Name, saleID, epoch, ErrFence)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package redisstock
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sluice/shared/sale"
+)
+
+func TestFence_StopsTheLiveEpochUntilTheFlip(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 5)
+	must(t, c.Fence(t.Context(), s.ID, 2, "next"))
+	for _, epoch := range []int64{1, 2} {
+		if _, _, err := c.Reserve(t.Context(), s.ID, epoch, []sale.Attempt{attempt("ada")}); !errors.Is(err, sale.ErrStale) {
+			t.Errorf("reserve at epoch %d behind the fence: %v", epoch, err)
+		}
+	}
+	e := entry(s)
+	e.Epoch = 2
+	must(t, c.Flip(t.Context(), "next", Live{Entry: e, Total: 5, Stock: 3}))
+	snap, d, err := c.Reserve(t.Context(), s.ID, 2, []sale.Attempt{attempt("ada")})
+	must(t, err)
+	equal(t, "code", d[0].Code, sale.DecidedAccepted)
+	equal(t, "stock", snap.Stock, 2)
+	if snap.Version < 2 {
+		t.Errorf("version %d fell back", snap.Version)
+	}
+}
+
+func TestFence_HigherEpochWinsAndTheLoserCannotFlip(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := openSale(5)
+	must(t, c.Fence(t.Context(), s.ID, 1, "slow"))
+	must(t, c.Fence(t.Context(), s.ID, 2, "fast"))
+	e := entry(s)
+	if err := c.Flip(t.Context(), "slow", Live{Entry: e, Total: 5, Stock: 5}); !errors.Is(err, ErrFence) {
+		t.Errorf("flip of the fenced-off loader: %v", err)
+	}
+	if err := c.LoadAllow(t.Context(), s.ID, 1, "slow", []string{"ada"}); !errors.Is(err, ErrFence) {
+		t.Errorf("load of the fenced-off loader: %v", err)
+	}
+	if err := c.Fence(t.Context(), s.ID, 2, "late"); !errors.Is(err, ErrFence) {
+		t.Errorf("fence of an epoch that is taken: %v", err)
+	}
+	e.Epoch = 2
+	if err := c.Flip(t.Context(), "guessed", Live{Entry: e, Total: 5, Stock: 5}); !errors.Is(err, ErrFence) {
+		t.Errorf("flip with another token: %v", err)
+	}
+	must(t, c.Flip(t.Context(), "fast", Live{Entry: e, Total: 5, Stock: 5}))
+}
+
+func TestFlip_RefusedWhenTheServerWasRestartedSinceTheFence(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := openSale(5)
+	must(t, c.Fence(t.Context(), s.ID, 1, "token"))
+	must(t, c.rdb.HSet(t.Context(), keys(s.ID, 1)[0], "run_id", "of another process").Err())
+	if err := c.Flip(t.Context(), "token", Live{Entry: entry(s), Total: 5, Stock: 5}); !errors.Is(err, ErrFence) {
+		t.Errorf("flip on another server: %v", err)
+	}
+}
+
+func TestLoadTickets_EveryTicketAnswersAsBefore(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := openSale(10, limit(2))
+	at := time.Now().Add(-time.Minute).Truncate(time.Millisecond).UTC()
+	ticket := func(rank int64, user, key string, slot int, status sale.Status) sale.Ticket {
+		return sale.Ticket{Reservation: sale.Reservation{RID: newRID(), UserID: user, Slot: slot, Key: key, Rank: rank, AcceptedAt: at},
+			Status: status, UpdatedAt: at}
+	}
+	gone, held, keyed := ticket(1, "ada", "", 1, sale.StatusExpired), ticket(2, "ada", "", 1, sale.StatusConfirmed), ticket(3, "bob", "k", 1, sale.StatusExpired)
+	held.PayBy = at.Add(15 * time.Minute)
+	must(t, c.Fence(t.Context(), s.ID, 1, "token"))
+	parts := []LoadTicket{{Ticket: gone}, {Ticket: held, HoldsSlot: true}, {Ticket: keyed}}
+	must(t, c.LoadTickets(t.Context(), s.ID, 1, "token", parts))
+	must(t, c.LoadTickets(t.Context(), s.ID, 1, "token", parts)) // a lost reply, repeated
+	must(t, c.Flip(t.Context(), "token", Live{Entry: entry(s), Total: 10, Stock: 9, Rank: 3, Accepted: 3, Served: 3, Given: 2, Unpaid: 1}))
+	for _, want := range []sale.Ticket{gone, held, keyed} {
+		if diff := cmp.Diff(want, readTicket(t, c, s, want.RID)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	bobAgain := sale.Attempt{RID: newRID(), UserID: "bob", Key: "k"}
+	snap, d := reserve(t, c, s, attempt("ada"), bobAgain, attempt("bob"))
+	equal(t, "ada's keyless attempt", d[0].Ticket.RID, held.RID)
+	equal(t, "bob's bound key", d[1].Ticket.RID, keyed.RID)
+	equal(t, "bob without a key buys again", d[2].Code, sale.DecidedAccepted)
+	equal(t, "its rank", d[2].Ticket.Rank, 4)
+	equal(t, "stock", snap.Stock, 8)
+	snap, r := settle(t, c, s, confirmed(held.RID))
+	equal(t, "settled before", r[0], sale.SettleAlready)
+	equal(t, "served", snap.Served, 3)
+}

@@ -1,0 +1,158 @@
+package redisstock
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+	"sluice/shared/sale"
+)
+
+// machine drives the scripts beside the reference model with the same calls,
+// lost replies and retries included, and compares every answer.
+type machine struct {
+	t      *rapid.T
+	client *Client
+	sale   sale.Sale
+	model  *sale.Ledger
+	rids   []string
+	calls  []sale.Attempt // everything ever attempted, for retries
+}
+
+func (m *machine) reserve(attempts []sale.Attempt) {
+	_, got, err := m.client.Reserve(m.t.Context(), m.sale.ID, 1, attempts)
+	m.must(err)
+	m.same("reserve", got, m.model.Reserve(time.Now(), attempts))
+}
+
+// Reserve takes a batch in; half of the time the reply is lost and it is repeated.
+func (m *machine) Reserve(t *rapid.T) {
+	m.t = t
+	batch := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sale.Attempt {
+		return sale.Attempt{RID: newRID(),
+			UserID: rapid.SampledFrom([]string{"ada", "bob", "cy#1", "d\"e"}).Draw(t, "user"),
+			Key:    rapid.SampledFrom([]string{"", "", "k1", "k2"}).Draw(t, "key")}
+	}), 1, 4).Draw(t, "batch")
+	for _, a := range batch {
+		m.rids = append(m.rids, a.RID)
+	}
+	m.calls = append(m.calls, batch...)
+	m.reserve(batch)
+	if rapid.Bool().Draw(t, "reply lost") {
+		m.reserve(batch)
+	}
+}
+
+// Retry repeats any attempt ever made, under its rid.
+func (m *machine) Retry(t *rapid.T) {
+	if m.t = t; len(m.calls) == 0 {
+		t.Skip("nothing to retry")
+	}
+	m.reserve([]sale.Attempt{rapid.SampledFrom(m.calls).Draw(t, "attempt")})
+}
+
+func (m *machine) HandedOver(t *rapid.T) {
+	m.t = t
+	rid := m.anyRID(t)
+	m.must(m.client.HandedOver(t.Context(), m.sale.ID, 1, []string{rid}))
+	m.model.HandedOver([]string{rid})
+}
+
+func (m *machine) Settle(t *rapid.T) {
+	m.t = t
+	s := sale.Settlement{RID: m.anyRID(t), Status: rapid.SampledFrom([]sale.Status{sale.StatusConfirmed, sale.StatusPaid}).Draw(t, "status")}
+	_, got, err := m.client.Settle(t.Context(), m.sale.ID, 1, []sale.Settlement{s, s})
+	m.must(err)
+	m.same("settle", got, m.model.Settle(time.Now(), []sale.Settlement{s, s}))
+}
+
+func (m *machine) Release(t *rapid.T) {
+	m.t = t
+	status := rapid.SampledFrom([]sale.Status{sale.StatusExpired, sale.StatusCancelled, sale.StatusRefunded, sale.StatusRejected}).Draw(t, "status")
+	r := sale.Release{RID: m.anyRID(t), Status: status, Give: int64(rapid.IntRange(0, 1).Draw(t, "give"))}
+	if status == sale.StatusRejected && rapid.Bool().Draw(t, "duplicate") {
+		r.Reason, r.Give, r.Holder = sale.ReasonDuplicate, 0, m.anyRID(t)
+	}
+	_, got, err := m.client.Release(t.Context(), m.sale.ID, 1, []sale.Release{r, r})
+	m.must(err)
+	m.same("release", got, m.model.Release(time.Now(), []sale.Release{r, r}))
+}
+
+// Check compares the whole state after every step.
+func (m *machine) Check(t *rapid.T) {
+	m.t = t
+	got, handOff, err := m.client.Snapshot(t.Context(), m.sale.ID, 1)
+	m.must(err)
+	m.same("snapshot", got, m.model.Snapshot(), cmpopts.IgnoreFields(sale.Snapshot{}, "Now", "OpensAt", "ClosesAt"))
+	m.same("handoff", handOff.Count, int64(m.model.HandOff()))
+	if got.Stock+got.Accepted-got.Given != m.sale.Total {
+		t.Fatalf("units: stock %d + accepted %d - given %d is not %d", got.Stock, got.Accepted, got.Given, m.sale.Total)
+	}
+	_, tickets, err := m.client.Tickets(t.Context(), m.sale.ID, 1, m.rids)
+	m.must(err)
+	for i, rid := range m.rids {
+		want, known := m.model.Ticket(rid)
+		if known != (tickets[i] != nil) {
+			t.Fatalf("ticket %s: there %v, in the model %v", rid, tickets[i] != nil, known)
+		}
+		if known {
+			m.same("ticket", *tickets[i], want)
+		}
+	}
+}
+
+func (m *machine) anyRID(t *rapid.T) string {
+	return rapid.SampledFrom(append(m.rids, newRID())).Draw(t, "rid")
+}
+
+func (m *machine) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) same(what string, got, want any, options ...cmp.Option) {
+	m.t.Helper()
+	options = append(options, cmpopts.IgnoreFields(sale.Reservation{}, "AcceptedAt"), cmpopts.IgnoreFields(sale.Ticket{}, "UpdatedAt"))
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		m.t.Fatalf("%s: model (-) and Redis (+) differ\n%s", what, diff)
+	}
+}
+
+func TestScripts_AgreeWithTheReferenceModel(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		s := openSale(int64(rapid.IntRange(0, 5).Draw(rt, "total")), limit(rapid.IntRange(1, 3).Draw(rt, "limit")))
+		s.RebuyAfterRelease = rapid.Bool().Draw(rt, "rebuy")
+		loadEmpty(t, c, s)
+		m := &machine{t: rt, client: c, sale: s, model: sale.NewLedger(s, nil)}
+		rt.Repeat(map[string]func(*rapid.T){
+			"reserve": m.Reserve, "retry": m.Retry, "handed over": m.HandedOver, "settle": m.Settle, "release": m.Release, "": m.Check,
+		})
+	})
+}
+
+func BenchmarkReserve(b *testing.B) {
+	c := connect(b)
+	for _, size := range []int{1, 16, 64, 256} {
+		b.Run(fmt.Sprintf("batch-%d", size), func(b *testing.B) {
+			s := openSale(1 << 40)
+			loadEmpty(b, c, s)
+			batch := make([]sale.Attempt, size)
+			for b.Loop() {
+				for i := range batch {
+					batch[i] = attempt(newRID())
+				}
+				if _, _, err := c.Reserve(b.Context(), s.ID, 1, batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "attempts/s")
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package sale
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// neverOversold is I1: orders that hold a unit are at most the total.
+func (a *audit) neverOversold() {
+	if n := a.holding(); n > a.Total {
+		a.violate("I1", "%d orders hold a unit of a total of %d", n, a.Total)
+	}
+}
+
+// oneHolderASlot is I2: one order at most holds a (user, slot), and slots stay
+// within the limit.
+func (a *audit) oneHolderASlot() {
+	type slotOf struct {
+		user string
+		slot int
+	}
+	holders := make(map[slotOf][]string)
+	for _, o := range a.Orders {
+		if !o.HoldsSlot {
+			continue
+		}
+		key := slotOf{o.UserID, o.Slot}
+		holders[key] = append(holders[key], o.RID)
+		if o.Slot < 1 || o.Slot > a.PerUserLimit {
+			a.violate("I2", "order %s of user %s holds slot %d, the limit is %d", o.RID, o.UserID, o.Slot, a.PerUserLimit)
+		}
+	}
+	inOrder := func(x, y slotOf) int { return cmp.Or(cmp.Compare(x.user, y.user), cmp.Compare(x.slot, y.slot)) }
+	for _, key := range slices.SortedFunc(maps.Keys(holders), inOrder) {
+		if rids := holders[key]; len(rids) > 1 {
+			slices.Sort(rids)
+			a.violate("I2", "slot %d of user %s is held by orders %v", key.slot, key.user, rids)
+		}
+	}
+}
+
+// oneOutcomeEach is I3: whatever was accepted has exactly one order row once the
+// sale is at rest, and no trace of it is ever lost.
+func (a *audit) oneOutcomeEach() {
+	for _, rid := range slices.Sorted(maps.Keys(a.orders)) {
+		if n := len(a.orders[rid]); n > 1 {
+			a.violate("I3", "reservation %s has %d order rows", rid, n)
+		}
+	}
+	for _, s := range a.Client {
+		_, ticket := a.tickets[s.RID]
+		if s.Accepted && !ticket && !a.handed[s.RID] && len(a.orders[s.RID]) == 0 {
+			a.violate("I3", "reservation %s was answered 202 and no store knows it", s.RID)
+		}
+	}
+	if a.final {
+		a.nothingLeftBehind()
+	}
+}
+
+// nothingLeftBehind is the part of I3 that holds at rest.
+func (a *audit) nothingLeftBehind() {
+	for _, rid := range a.inFlight {
+		a.violate("I3", "reservation %s has no order row", rid)
+	}
+	released := make(map[string]bool, len(a.Releases))
+	for _, r := range a.Releases {
+		released[r.RID] = true
+	}
+	for _, t := range a.Redis.Tickets {
+		switch {
+		case t.Status == StatusQueued:
+			a.violate("I3", "ticket %s of user %s is still queued", t.RID, t.UserID)
+		case t.Status.Closed() && len(a.orders[t.RID]) == 0 && !released[t.RID]:
+			a.violate("I3", "ticket %s of user %s is %s, Postgres has neither its order nor its release", t.RID, t.UserID, t.Status)
+		}
+	}
+	if a.Redis.HandOff > 0 {
+		a.violate("I3", "%d reservations are still in handoff", a.Redis.HandOff)
+	}
+}
+
+// unitsAddUp is I4: Postgres agrees with itself always, and with Redis at rest.
+func (a *audit) unitsAddUp() {
+	free := a.Total - a.Held
+	if a.Held < 0 || free < 0 {
+		a.violate("I4", "%d units held of a total of %d", a.Held, a.Total)
+	}
+	if n := a.holding(); n != a.Held {
+		a.violate("I4", "the stock row says %d units are held, %d orders hold one", a.Held, n)
+	}
+	if a.final && a.Redis.Stock != free {
+		a.violate("I4", "Redis has %d units in stock, Postgres has %d free (%d reservations without an order, %d releases not applied)",
+			a.Redis.Stock, free, len(a.inFlight), a.Unapplied)
+	}
+}
+
+// givenBackOnce is I5: what Redis was given back is what Postgres let go, once a
+// reservation.
+func (a *audit) givenBackOnce() {
+	var let int64
+	times := make(map[string]int)
+	for _, r := range a.Releases {
+		let += r.Give
+		if times[r.RID]++; times[r.RID] == 2 {
+			a.violate("I5", "reservation %s is released more than once", r.RID)
+		}
+		a.releaseFits(r)
+	}
+	r := a.Redis
+	if r.Loaded-r.Accepted+r.Given != r.Stock {
+		a.violate("I5", "Redis: %d loaded − %d accepted + %d given back is not the %d in stock", r.Loaded, r.Accepted, r.Given, r.Stock)
+	}
+	// A release without a mark may have reached Redis or not.
+	if (a.Still || a.final) && (r.Given < let-int64(a.Unapplied) || r.Given > let) {
+		a.violate("I5", "Redis was given back %d units, the releases let go of %d (%d releases not applied)", r.Given, let, a.Unapplied)
+	}
+}
+
+// releaseFits checks one release against the order it lets go.
+func (a *audit) releaseFits(r Release) {
+	if r.Give < 0 || r.Give > 1 {
+		a.violate("I5", "the release of %s gives back %d units", r.RID, r.Give)
+	}
+	for _, o := range a.orders[r.RID] {
+		if r.Give > 0 && o.HoldsUnit {
+			a.violate("I5", "the release of %s gives back a unit that its order still holds", r.RID)
+		}
+	}
+}
+
+// ordersTrace is I6: every order is of a reservation that the stream or Redis
+// knows, and of the same buyer.
+func (a *audit) ordersTrace() {
+	for _, o := range a.Orders {
+		t, ticket := a.tickets[o.RID]
+		switch {
+		case !ticket && !a.handed[o.RID]:
+			a.violate("I6", "order %s of user %s traces to no hand-over and no ticket", o.RID, o.UserID)
+		case ticket && (t.UserID != o.UserID || t.Slot != o.Slot):
+			a.violate("I6", "order %s is of user %s slot %d, its ticket of user %s slot %d", o.RID, o.UserID, o.Slot, t.UserID, t.Slot)
+		}
+	}
+}
+
+// statusesForward is I7: no status that a buyer read goes back, and at rest a
+// ticket shows what its order says.
+func (a *audit) statusesForward() {
+	for _, s := range a.Client {
+		seen := s.Statuses
+		if t, ok := a.tickets[s.RID]; ok {
+			seen = append(slices.Clone(seen), t.Status)
+		}
+		for i := 1; i < len(seen); i++ {
+			if seen[i] != seen[i-1] && !seen[i-1].CanBecome(seen[i]) {
+				a.violate("I7", "ticket %s went from %s to %s", s.RID, seen[i-1], seen[i])
+			}
+		}
+	}
+	if !a.final {
+		return
+	}
+	for _, o := range a.Orders {
+		t, ok := a.tickets[o.RID]
+		want := o.State.TicketStatus()
+		switch {
+		case !ok && a.handed[o.RID]:
+			a.violate("I7", "order %s is %s and its ticket is gone", o.RID, o.State)
+		case ok && t.Status != want:
+			a.violate("I7", "ticket %s shows %s, its order says %s", o.RID, t.Status, want)
+		}
+	}
+}
+
+// undersellWhenInDoubt is I8: Redis never offers a unit that Postgres could not
+// sell.
+func (a *audit) undersellWhenInDoubt() {
+	flying := int64(len(a.inFlight))
+	if room := a.Total - a.Held - flying; (a.Still || a.final) && a.Redis.Stock > room {
+		a.violate("I8", "Redis offers %d units, %d total − %d held − %d in flight leave %d", a.Redis.Stock, a.Total, a.Held, flying, room)
+	}
+}

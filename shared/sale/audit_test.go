@@ -1,0 +1,160 @@
+package sale
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sold is the evidence of a sale of three units at rest: a pending order, a paid
+// one, one that expired and gave its unit back, and a rejected duplicate.
+func sold() Evidence {
+	row := func(rid, user string, rank int64, state OrderState) Order {
+		return Order{
+			Reservation: Reservation{RID: rid, UserID: user, Slot: 1, Rank: rank}, State: state, ShownState: state,
+			HoldsUnit: state.HoldsUnit(), HoldsSlot: state.HoldsUnit(),
+		}
+	}
+	e := Evidence{
+		SaleID: "s", PerUserLimit: 1, Total: 3, Held: 2, Still: true,
+		Orders: []Order{
+			row("r1", "ann", 1, OrderPending), row("r2", "bob", 2, OrderPaid),
+			row("r3", "cid", 3, OrderExpired), row("r4", "ann", 4, OrderRejected),
+		},
+		Releases: []Release{
+			{RID: "r3", Status: StatusExpired, Give: 1},
+			{RID: "r4", Status: StatusRejected, Reason: ReasonDuplicate, Holder: "r1"},
+		},
+		HandedOver: []string{"r1", "r2", "r2", "r3", "r4"},
+		Redis:      RedisEvidence{Loaded: 4, Stock: 1, Accepted: 4, Given: 1},
+		Client: []Seen{
+			{RID: "r1", Accepted: true, Statuses: []Status{StatusQueued, StatusQueued, StatusConfirmed}},
+			{RID: "r2", Accepted: true, Statuses: []Status{StatusConfirmed}},
+		},
+	}
+	for _, o := range e.Orders {
+		e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: o.Reservation, Status: o.State.TicketStatus()})
+	}
+	return e
+}
+
+func TestAudit_CleanSalePasses(t *testing.T) {
+	t.Parallel()
+	v := Audit(sold())
+	if !v.Pass || !v.AtRest || len(v.Violations) > 0 {
+		t.Fatalf("clean sale: %+v", v)
+	}
+	encoded, err := json.Marshal(v)
+	if want := `{"pass":true,"violations":[]}`; err != nil || string(encoded) != want {
+		t.Fatalf("json %s (%v), want %s", encoded, err, want)
+	}
+}
+
+// A sale under way is not at rest, and what is under way is no violation.
+func TestAudit_SaleUnderWayPasses(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	e.Still = false
+	e.Redis.Stock, e.Redis.Accepted, e.Redis.HandOff = 0, 5, 1
+	e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: Reservation{RID: "r5", UserID: "dan", Slot: 1}, Status: StatusQueued})
+	if v := Audit(e); !v.Pass || v.AtRest {
+		t.Fatalf("under way: %+v", v)
+	}
+}
+
+func TestAudit_PlantedViolations(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, invariant, names string
+		plant                  func(*Evidence)
+	}{
+		{"more orders than units", "I1", "2 orders", func(e *Evidence) { e.Total = 1 }},
+		{"two holders of a slot", "I2", "ann", func(e *Evidence) { e.Orders[3].HoldsSlot = true }},
+		{"slot above the limit", "I2", "bob", func(e *Evidence) { e.Orders[1].Slot = 2 }},
+		{"two rows of one reservation", "I3", "r1", func(e *Evidence) { e.Orders = append(e.Orders, e.Orders[0]) }},
+		{"a 202 that vanished", "I3", "r9", func(e *Evidence) { e.Client = append(e.Client, Seen{RID: "r9", Accepted: true}) }},
+		{"handed over, never ordered", "I3", "r9", func(e *Evidence) { e.HandedOver = append(e.HandedOver, "r9"); e.Waited = true }},
+		{"queued for ever", "I3", "dan", func(e *Evidence) {
+			e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: Reservation{RID: "r9", UserID: "dan"}, Status: StatusQueued})
+			e.Waited = true
+		}},
+		{"closed without a row", "I3", "r9", func(e *Evidence) {
+			e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: Reservation{RID: "r9"}, Status: StatusRejected})
+		}},
+		{"left in handoff", "I3", "1 reservations", func(e *Evidence) { e.Redis.HandOff = 1; e.Waited = true }},
+		{"held above total", "I4", "4 units", func(e *Evidence) { e.Held = 4 }},
+		{"stock row drifted", "I4", "says 1", func(e *Evidence) { e.Held = 1 }},
+		{"stranded unit", "I4", "0 units in stock", func(e *Evidence) { e.Redis.Stock = 0 }},
+		{"given back twice", "I5", "r3", func(e *Evidence) { e.Releases = append(e.Releases, e.Releases[0]) }},
+		{"gave more than a unit", "I5", "r3", func(e *Evidence) { e.Releases[0].Give = 2 }},
+		{"counters do not add up", "I5", "5 accepted", func(e *Evidence) { e.Redis.Accepted = 5 }},
+		{"Redis was given too much", "I5", "2 units", func(e *Evidence) { e.Redis.Given, e.Redis.Accepted = 2, 5 }},
+		{"a release never applied", "I5", "0 units", func(e *Evidence) { e.Redis.Given, e.Redis.Accepted = 0, 3 }},
+		{"gave back a held unit", "I5", "r3", func(e *Evidence) { e.Orders[2].HoldsUnit = true }},
+		{"order from nowhere", "I6", "r2", func(e *Evidence) {
+			e.HandedOver = []string{"r1", "r3", "r4"}
+			e.Redis.Tickets = slices.Delete(e.Redis.Tickets, 1, 2)
+		}},
+		{"order of another buyer", "I6", "eve", func(e *Evidence) { e.Orders[1].UserID = "eve" }},
+		{"status seen going back", "I7", "confirmed to queued", func(e *Evidence) {
+			e.Client[0].Statuses = []Status{StatusConfirmed, StatusQueued, StatusConfirmed}
+		}},
+		{"seen further than the ticket", "I7", "paid to confirmed", func(e *Evidence) { e.Client[0].Statuses = []Status{StatusPaid} }},
+		{"ticket says otherwise", "I7", "r2", func(e *Evidence) { e.Redis.Tickets[1].Status = StatusConfirmed }},
+		{"ticket gone", "I7", "r2", func(e *Evidence) { e.Redis.Tickets = slices.Delete(e.Redis.Tickets, 1, 2) }},
+		{"Redis offers a unit in flight", "I8", "offers 1", func(e *Evidence) { e.HandedOver = append(e.HandedOver, "r9") }},
+		{"Redis offers too much", "I8", "offers 2", func(e *Evidence) { e.Redis.Stock = 2 }},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := sold()
+			c.plant(&e)
+			requireViolation(t, Audit(e), c.invariant, c.names)
+		})
+	}
+}
+
+// Everything broken at once: each invariant still has its own line.
+func TestAudit_OneViolationHidesNoOther(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	e.Waited = true
+	e.Total = 1
+	e.Orders[3].HoldsSlot = true
+	e.Redis.HandOff = 1
+	e.Redis.Given = 7
+	e.Orders = append(e.Orders, Order{Reservation: Reservation{RID: "r8", UserID: "fay"}, State: OrderPending})
+	e.Redis.Tickets[1].Status = StatusQueued
+	v := Audit(e)
+	for _, invariant := range []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8"} {
+		requireViolation(t, v, invariant, "")
+	}
+}
+
+func TestAudit_ManyViolationsAreCounted(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	for i := range 100 {
+		e.Client = append(e.Client, Seen{RID: fmt.Sprintf("lost-%d", i), Accepted: true})
+	}
+	v := Audit(e)
+	if len(v.Violations) != maxNamed+1 {
+		t.Fatalf("%d violations listed, want %d and a count", len(v.Violations), maxNamed)
+	}
+	requireViolation(t, v, "I3", "and 80 more")
+}
+
+func requireViolation(t *testing.T, v Verdict, invariant, names string) {
+	t.Helper()
+	if v.Pass {
+		t.Fatal("a planted violation passed")
+	}
+	if !slices.ContainsFunc(v.Violations, func(x Violation) bool {
+		return x.Invariant == invariant && strings.Contains(x.Detail, names)
+	}) {
+		t.Fatalf("no violation of %s that names %q in %+v", invariant, names, v.Violations)
+	}
+}

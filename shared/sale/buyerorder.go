@@ -1,0 +1,7 @@
+package sale
+
+// BuyerOrder is an order as its buyer sees it: with the article it is for.
+type BuyerOrder struct {
+	Order
+	SKU string // "" for a coupon
+}

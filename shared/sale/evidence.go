@@ -1,0 +1,58 @@
+package sale
+
+// Evidence is what an audit reads of one sale from the three stores, and what a
+// client may add. Postgres is read first, in one snapshot, then the stream, then
+// Redis: whatever moves meanwhile moves in a direction that Audit allows for.
+type Evidence struct {
+	SaleID       string
+	PerUserLimit int
+
+	Total     int64 // units of the sale, as Postgres counts them
+	Held      int64 // units that orders hold, as the stock row counts them
+	Orders    []Order
+	Releases  []Release
+	Unapplied int // releases that are not marked as applied to Redis
+
+	HandedOver []string // rids in the stream; repeats are normal
+
+	Redis RedisEvidence
+
+	Client []Seen // what buyers were told; empty when no client kept a record
+
+	// Still says that no number moved while the stores were read, so that
+	// numbers of different stores may be compared.
+	Still bool
+	// Waited says that nobody attempts any more and that what was under way had
+	// its time: whatever has not arrived by now is a violation.
+	Waited bool
+}
+
+// RedisEvidence is what Redis says of a sale.
+type RedisEvidence struct {
+	Loaded   int64 // stock that the counters started from
+	Stock    int64
+	Accepted int64 // reservations counted since Loaded
+	Given    int64 // units given back since Loaded
+	HandOff  int64 // reservations that no PubAck or order has confirmed yet
+	Tickets  []Ticket
+}
+
+// Seen is what one buyer was told about one reservation.
+type Seen struct {
+	RID      string
+	Accepted bool     // answered 202
+	Statuses []Status // in the order they were read
+}
+
+// Verdict is what an audit finds. Its JSON is part of every report.
+type Verdict struct {
+	Pass       bool        `json:"pass"`
+	AtRest     bool        `json:"-"` // nothing under way in any store
+	Violations []Violation `json:"violations"`
+}
+
+// Violation is one broken invariant, with the rids or users that show it.
+type Violation struct {
+	Invariant string `json:"invariant"` // I1 to I8
+	Detail    string `json:"detail"`
+}

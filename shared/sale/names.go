@@ -1,0 +1,56 @@
+package sale
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ValidateID refuses sale ids outside [a-z0-9-]{1,64}.
+func ValidateID(id string) error {
+	if len(id) < 1 || len(id) > 64 {
+		return fmt.Errorf("sale id must have 1 to 64 characters, has %d", len(id))
+	}
+	for i := range len(id) {
+		c := id[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return fmt.Errorf("sale id %q: only a-z, 0-9 and - are allowed", id)
+		}
+	}
+	return nil
+}
+
+// ValidateUserID refuses user ids that are not 1..128 UTF-8 characters without
+// control characters. The Redis keys rely on it.
+func ValidateUserID(id string) error {
+	if !utf8.ValidString(id) {
+		return fmt.Errorf("user id is not valid UTF-8")
+	}
+	if n := utf8.RuneCountInString(id); n < 1 || n > 128 {
+		return fmt.Errorf("user id must have 1 to 128 characters, has %d", n)
+	}
+	for _, r := range id {
+		if unicode.IsControl(r) {
+			return fmt.Errorf("user id has a control character %U", r)
+		}
+	}
+	return nil
+}
+
+// ParseIdempotencyKey reads an Idempotency-Key header, quoted or bare: 1..64
+// printable ASCII characters.
+func ParseIdempotencyKey(header string) (string, error) {
+	key := header
+	if n := len(key); n >= 2 && key[0] == '"' && key[n-1] == '"' {
+		key = key[1 : n-1]
+	}
+	if len(key) < 1 || len(key) > 64 {
+		return "", fmt.Errorf("Idempotency-Key must have 1 to 64 characters, has %d", len(key))
+	}
+	for i := range len(key) {
+		if key[i] < 0x20 || key[i] > 0x7e {
+			return "", fmt.Errorf("Idempotency-Key has a character outside printable ASCII")
+		}
+	}
+	return key, nil
+}
