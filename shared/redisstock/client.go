@@ -3,6 +3,7 @@ package redisstock
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,6 +30,7 @@ func Open(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use redis url: %w", err)
 	}
+	quiet.Do(func() { redis.SetLogger(silent{}) })
 	timeout := orDefault(c.Timeout, 300*time.Millisecond)
 	o.MaxRetries = -1 // a retried script would only hide an unknown outcome
 	o.ContextTimeoutEnabled = true
@@ -41,6 +43,14 @@ func Open(c Config) (*Client, error) {
 	}
 	return &Client{rdb: redis.NewClient(o), scripts: scripts}, nil
 }
+
+// quiet keeps the library from writing to stderr beside the process's own log:
+// every failed call is an error that its caller handles.
+var quiet sync.Once
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 func orDefault[T comparable](v, def T) T {
 	var zero T
