@@ -1,0 +1,48 @@
+# Everything here sets up and builds what it needs: a fresh clone needs no step before.
+NATS_SERVER_VERSION   := v2.15.3
+GOLANGCI_LINT_VERSION := v2.15.0
+
+MODULES  := gateway loadtest lua shared warmup worker
+PROGRAMS := ./gateway ./worker ./warmup ./loadtest
+
+# The sales that `make up` opens.
+SALES    ?= docs/sales.yaml
+GATEWAYS ?= 2
+WORKERS  ?= 1
+
+.PHONY: help setup build build-race demo test up lint clean
+
+help: ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install what is missing: redis-server, Postgres, a C compiler, nats-server in bin/
+	@scripts/setup.sh $(NATS_SERVER_VERSION)
+
+build: ## Build gateway, worker, warmup and loadtest into bin/
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -o bin/ $(PROGRAMS)
+
+# The same programs with the race detector, for the end-to-end tests.
+build-race:
+	@mkdir -p bin/race
+	CGO_ENABLED=1 go build -race -o bin/race/ $(PROGRAMS)
+	@ln -sf ../nats-server bin/race/nats-server
+
+demo: setup build ## Run a whole flash sale on real servers, and audit it
+	bin/loadtest demo
+
+up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKERS=1 SALES=file)
+	bin/loadtest up -gateways $(GATEWAYS) -workers $(WORKERS) -sales $(SALES)
+
+# By default a program with the race detector sleeps a second when it ends, and the
+# tests start hundreds.
+GORACE ?= atexit_sleep_ms=50
+
+test: setup build-race ## Run all tests with the race detector, on real servers
+	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=11m work
+
+lint: ## Check style, import rules and modules
+	@scripts/lint.sh $(GOLANGCI_LINT_VERSION) $(MODULES)
+
+clean: ## Remove what was built and what runs wrote; nats-server and golangci-lint stay
+	rm -rf out bin/race bin/gateway bin/worker bin/warmup bin/loadtest

@@ -1,0 +1,16 @@
+// Package devstack runs real Redis, NATS and Postgres servers as child processes
+// on loopback, without passwords, for tests, the demo and fault runs:
+//
+//	StartRedis ┐                 ┌ Kill ──► (exited) ─┐
+//	StartNATS  ├─► (answering) ──┤                    ├─ Restart ─► (answering)
+//	StartPostgres ┘              └ Stop ──► (exited) ─┘
+//	                                Close: stopped, port free, files gone
+//
+// A restart keeps port and data. All three are configured as for the promise
+// that nothing acknowledged is lost to a killed process: Redis with its append
+// only file, NATS and Postgres with an fsync before they acknowledge.
+//
+// Children never outlive the process that started them, however that one ends:
+// on Linux the kernel kills them with it. Ports are reserved across processes, so
+// that any number of test binaries can run at once.
+package devstack
