@@ -1,0 +1,56 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// AuditRows is everything Postgres says about a sale, as of one moment.
+type AuditRows struct {
+	Entry     sale.Entry
+	Total     int64 // units that count now
+	Held      int64 // units that the stock row says are held
+	Orders    []sale.Order
+	Releases  []sale.Release
+	Unapplied int // releases without an applied mark
+}
+
+// AuditSale reads a sale for an audit. It takes as long as the context allows.
+// ErrNoSale if there is none.
+func (s *Store) AuditSale(ctx context.Context, saleID string) (AuditRows, error) {
+	var rows AuditRows
+	err := s.snapshotTx(ctx, func(tx pgx.Tx) (err error) {
+		rows.Entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, saleID)
+		if err != nil {
+			return err
+		}
+		if rows.Total, rows.Held, err = stock(ctx, tx, saleID); err != nil {
+			return err
+		}
+		if rows.Orders, err = ordersOfSale(ctx, tx, saleID); err != nil {
+			return err
+		}
+		if rows.Releases, err = releasesOfSale(ctx, tx, saleID); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL`,
+			saleID).Scan(&rows.Unapplied)
+	})
+	if err != nil {
+		return AuditRows{}, fmt.Errorf("cannot read sale %s for an audit: %w", saleID, err)
+	}
+	return rows, nil
+}
+
+func releasesOfSale(ctx context.Context, tx pgx.Tx, saleID string) ([]sale.Release, error) {
+	scan := func(row pgx.CollectableRow) (sale.Release, error) {
+		var r sale.Release
+		err := row.Scan(releaseFields(&r)...)
+		return r, err
+	}
+	return collect(ctx, tx, scan, `SELECT `+releaseColumns+` FROM releases r WHERE r.sale_id = $1 ORDER BY r.rid`, saleID)
+}

@@ -1,0 +1,59 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// entryColumns are the columns scanEntry expects of the table sales, in order.
+const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold,
+	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list,
+	epoch, rev, paused, rebuilding, retired`
+
+func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
+	var e sale.Entry
+	err := row.Scan(&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
+		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
+		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList,
+		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired)
+	e.OpensAt, e.ClosesAt = e.OpensAt.UTC(), e.ClosesAt.UTC()
+	return e, err
+}
+
+// Entries returns every sale, retired ones too, by id.
+func (s *Store) Entries(ctx context.Context) ([]sale.Entry, error) {
+	entries, err := read(ctx, s, scanEntry, `SELECT `+entryColumns+` FROM sales ORDER BY sale_id`)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read catalogue: %w", err)
+	}
+	return entries, nil
+}
+
+// Entry returns one sale, or ErrNoSale.
+func (s *Store) Entry(ctx context.Context, saleID string) (sale.Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	entry, err := oneEntry(ctx, s.pool, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, saleID)
+	if err != nil {
+		return sale.Entry{}, fmt.Errorf("cannot read sale %s: %w", saleID, err)
+	}
+	return entry, nil
+}
+
+// oneEntry scans the sale a statement returns; ErrNoSale if it returns none.
+func oneEntry(ctx context.Context, q querier, sql string, args ...any) (sale.Entry, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return sale.Entry{}, err
+	}
+	entry, err := pgx.CollectExactlyOneRow(rows, scanEntry)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return sale.Entry{}, ErrNoSale
+	}
+	return entry, err
+}

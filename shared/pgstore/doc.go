@@ -1,0 +1,25 @@
+// Package pgstore keeps the catalogue, the stock and the orders in Postgres,
+// the only arbiter of a sale: what Redis and JetStream claim becomes true here
+// or is rejected here.
+//
+// An order row:
+//
+//	           ┌─► pending ──► paid ──► refunded
+//	Order() ───┤      └──────► expired, cancelled
+//	           └─► rejected (duplicate, surplus) + a releases row, give 0
+//
+// What holds, and what makes it hold:
+//
+//   - held never exceeds total: a CHECK on sale_stock. held moves in the
+//     transaction that inserts the orders, by the number of rows inserted.
+//   - At most one order holds a slot: a partial unique index.
+//   - A rid is decided once: it is the primary key of orders, and whoever meets
+//     it again gets the stored state.
+//   - An order belongs to the current epoch of a sale that is not retired: its
+//     transaction holds the sales row FOR SHARE, a load updates that row.
+//   - What Redis must still show is a row (releases without applied_at, orders
+//     whose shown_state is not their state) that a loop finishes.
+//
+// Locks are taken in one order everywhere: the sale's gate, sales, orders by
+// (user, slot, rank, rid), sale_stock. Times in the rows are Postgres time but accepted_at.
+package pgstore

@@ -1,0 +1,204 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// maxRounds bounds how often the rest of a batch is inserted again because a
+// row that stood in its way let go in between. One round is the rule.
+const maxRounds = 10
+
+// Batch is what one call of Order decides: reservations of one sale out of one
+// or more hand-overs of one epoch.
+type Batch struct {
+	SaleID       string
+	Epoch        int64
+	PriceMinor   int64 // minor units of Currency, for each
+	Currency     string
+	Reservations []sale.Reservation // up to 500, in any order; a rid may be there twice
+}
+
+// Fate is what Order did with a reservation.
+type Fate string
+
+// Fates of a reservation.
+const (
+	FateOrdered   Fate = "ordered"   // its row is new and holds a unit
+	FateKnown     Fate = "known"     // its row was there: nothing moved
+	FateDuplicate Fate = "duplicate" // rejected: another rid holds the slot
+	FateSurplus   Fate = "surplus"   // rejected: no unit left, a bug or a lost Redis
+)
+
+// Verdict is what Postgres says about one reservation.
+type Verdict struct {
+	RID    string
+	State  sale.OrderState
+	Reason sale.Reason // of a rejected order
+	PayBy  time.Time   // Postgres time; zero when nothing was ever to be paid
+	Fate   Fate
+	Holder string // of one rejected as duplicate: the rid that held the slot, else ""
+}
+
+// Result is a batch decided: one verdict for each distinct rid, in the order
+// in which the batch first names it, and how many met each fate.
+type Result struct {
+	Verdicts                            []Verdict
+	Ordered, Known, Duplicates, Surplus int
+}
+
+// Order decides a batch in one transaction: every reservation gets its row, and
+// the sale's stock moves by the number of rows that are new and hold a unit. A
+// rid that has a row keeps it, so a batch may be repeated, in part or regrouped
+// with others, as often as needed; that is also how a caller learns what a
+// COMMIT of unknown outcome did. Rejected reservations have a release to apply.
+//
+// ErrNoSale, ErrRetired and ErrStaleEpoch refuse the batch; nothing is written.
+func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
+	reservations, err := distinct(b.Reservations)
+	if err != nil {
+		return Result{}, fmt.Errorf("cannot order for sale %s: %w", b.SaleID, err)
+	}
+	var result Result
+	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		d := &decision{tx: tx, batch: b, verdicts: make(map[string]Verdict, len(reservations))}
+		if err := d.decide(ctx, reservations); err != nil {
+			return err
+		}
+		result = d.result(reservations)
+		return nil
+	})
+	if err != nil {
+		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(reservations), b.SaleID, err)
+	}
+	return result, nil
+}
+
+// decision is one transaction of Order.
+type decision struct {
+	tx       pgx.Tx
+	batch    Batch
+	hold     time.Duration      // time to pay
+	ordered  []sale.Reservation // their rows are new; they hold units once takeUnits is done
+	verdicts map[string]Verdict // by rid
+}
+
+// decide takes the locks in the store's order: gate, sales, orders, sale_stock. The
+// stock row, which every batch of the sale needs, comes last and is held for
+// the commit alone.
+func (d *decision) decide(ctx context.Context, reservations []sale.Reservation) error {
+	if err := d.lockSale(ctx); err != nil {
+		return err
+	}
+	open := reservations
+	for round := 0; len(open) > 0; round++ {
+		if round == maxRounds {
+			return fmt.Errorf("%d reservations still without a row after %d rounds", len(open), round)
+		}
+		conflicts, err := d.insert(ctx, open)
+		if err != nil {
+			return err
+		}
+		if open, err = d.classify(ctx, conflicts); err != nil {
+			return err
+		}
+	}
+	return d.takeUnits(ctx)
+}
+
+// lockSale keeps the epoch as it is until the commit.
+func (d *decision) lockSale(ctx context.Context) error {
+	var epoch int64
+	var retired bool
+	statements := &pgx.Batch{} // one round trip; the second one's snapshot is taken after the first has waited
+	statements.Queue(passGate, d.batch.SaleID)
+	statements.Queue(`SELECT epoch, retired, hold FROM sales WHERE sale_id = $1 FOR SHARE`, d.batch.SaleID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&epoch, &retired, &d.hold) })
+	err := d.tx.SendBatch(ctx, statements).Close()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return ErrNoSale
+	case err != nil:
+		return fmt.Errorf("lock sale: %w", err)
+	case retired:
+		return ErrRetired
+	case epoch != d.batch.Epoch:
+		return fmt.Errorf("%w: batch has %d, sale has %d", ErrStaleEpoch, d.batch.Epoch, epoch)
+	}
+	return nil
+}
+
+// insert makes a pending row of every reservation that neither has one nor
+// finds its slot held, and returns the others. It waits for transactions that
+// insert the same rids or slots; the order of the rows is the order of those
+// waits, and makes the lowest rank win a slot that the batch names twice.
+func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflicts []sale.Reservation, err error) {
+	c := columnsOf(open)
+	made, err := collect(ctx, d.tx, scanMade, `
+		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
+			state, shown_state, holds_unit, holds_slot, expires_at)
+		SELECT r.id, $1, r.user_id, r.slot, r.key, r.rank, r.accepted_at, $2, $3,
+			'pending', 'pending', true, true, now() + $4::interval
+		FROM unnest($5::text[]::uuid[], $6::text[], $7::smallint[], $8::text[], $9::bigint[], $10::timestamptz[])
+			AS r (id, user_id, slot, key, rank, accepted_at)
+		ORDER BY r.user_id COLLATE "C", r.slot, r.rank, r.id
+		ON CONFLICT DO NOTHING
+		RETURNING id::text, expires_at`,
+		d.batch.SaleID, d.batch.PriceMinor, d.batch.Currency, d.hold,
+		c.rids, c.users, c.slots, c.keys, c.ranks, c.times)
+	if err != nil {
+		return nil, fmt.Errorf("insert orders: %w", err)
+	}
+	for _, row := range made {
+		d.verdicts[row.rid] = Verdict{RID: row.rid, State: sale.OrderPending, PayBy: row.payBy, Fate: FateOrdered}
+	}
+	for _, r := range open {
+		if _, ok := d.verdicts[r.RID]; ok {
+			d.ordered = append(d.ordered, r)
+		} else {
+			conflicts = append(conflicts, r)
+		}
+	}
+	return conflicts, nil
+}
+
+// takeUnits moves the stock by the number of rows inserted.
+func (d *decision) takeUnits(ctx context.Context) error {
+	if len(d.ordered) == 0 {
+		return nil
+	}
+	tag, err := d.tx.Exec(ctx, `UPDATE sale_stock SET held = held + $2 WHERE sale_id = $1 AND held + $2 <= total`,
+		d.batch.SaleID, len(d.ordered))
+	if err != nil {
+		return fmt.Errorf("take units: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return d.rejectSurplus(ctx)
+	}
+	return nil
+}
+
+func (d *decision) result(reservations []sale.Reservation) Result {
+	result := Result{Verdicts: make([]Verdict, len(reservations))}
+	for i, r := range reservations {
+		verdict := d.verdicts[r.RID]
+		result.Verdicts[i] = verdict
+		switch verdict.Fate {
+		case FateOrdered:
+			result.Ordered++
+		case FateKnown:
+			result.Known++
+		case FateDuplicate:
+			result.Duplicates++
+		case FateSurplus:
+			result.Surplus++
+		}
+	}
+	return result
+}

@@ -1,0 +1,74 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// PendingRelease is a release that Redis is not known to have applied.
+type PendingRelease struct {
+	sale.Release
+	Epoch int64 // the sale's current one
+}
+
+const releaseColumns = `r.rid::text, r.sale_id, r.status, r.reason, r.give, coalesce(r.holder::text, '')`
+
+func releaseFields(r *sale.Release) []any {
+	return []any{&r.RID, &r.SaleID, &r.Status, &r.Reason, &r.Give, &r.Holder}
+}
+
+func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
+	var p PendingRelease
+	err := row.Scan(append(releaseFields(&p.Release), &p.Epoch)...)
+	return p, err
+}
+
+// UnappliedReleases returns the oldest releases without an applied mark, at
+// most limit of each sale, so that a sale whose Redis is down does not hide
+// the others'.
+func (s *Store) UnappliedReleases(ctx context.Context, limit int) ([]PendingRelease, error) {
+	pending, err := read(ctx, s, scanPendingRelease, `
+		SELECT `+releaseColumns+`, s.epoch
+		FROM sales s CROSS JOIN LATERAL (
+			SELECT * FROM releases
+			WHERE sale_id = s.sale_id AND applied_at IS NULL ORDER BY created_at LIMIT $1
+		) r
+		ORDER BY r.created_at, r.rid`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read unapplied releases: %w", err)
+	}
+	return pending, nil
+}
+
+// ReleasesOf returns the releases of these rids that have no applied mark: what
+// is to be done right after the batch that rejected them.
+func (s *Store) ReleasesOf(ctx context.Context, rids []string) ([]PendingRelease, error) {
+	pending, err := read(ctx, s, scanPendingRelease, `
+		SELECT `+releaseColumns+`, s.epoch
+		FROM releases r JOIN sales s ON s.sale_id = r.sale_id
+		WHERE r.rid = ANY ($1::text[]::uuid[]) AND r.applied_at IS NULL
+		ORDER BY r.rid`, rids)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read releases of %d reservations: %w", len(rids), err)
+	}
+	return pending, nil
+}
+
+// MarkApplied notes that Redis has applied these releases, now or before. An
+// unknown ticket is no reason to call it.
+func (s *Store) MarkApplied(ctx context.Context, rids []string) error {
+	err := s.update(ctx, `
+		WITH unmarked AS (
+			SELECT rid FROM releases WHERE rid = ANY ($1::text[]::uuid[]) AND applied_at IS NULL
+			ORDER BY rid FOR UPDATE
+		)
+		UPDATE releases r SET applied_at = now() FROM unmarked WHERE r.rid = unmarked.rid`, rids)
+	if err != nil {
+		return fmt.Errorf("cannot mark %d releases as applied: %w", len(rids), err)
+	}
+	return nil
+}

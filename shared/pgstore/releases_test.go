@@ -1,0 +1,166 @@
+package pgstore
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sluice/shared/sale"
+)
+
+func ridsOf[T any](rows []T, rid func(T) string) []string {
+	rids := make([]string, len(rows))
+	for i, row := range rows {
+		rids[i] = rid(row)
+	}
+	slices.Sort(rids)
+	return rids
+}
+
+func unapplied(t *testing.T, s *Store, limit int) []string {
+	t.Helper()
+	pending, err := s.UnappliedReleases(t.Context(), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ridsOf(pending, func(p PendingRelease) string { return p.RID })
+}
+
+func TestReleases_AreListedUntilMarkedApplied(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 1)
+	rs := reservations(3)
+	order(t, s, batchOf("phone", rs...))
+
+	if got := unapplied(t, s, 10); !slices.Equal(got, []string{rs[1].RID, rs[2].RID}) {
+		t.Errorf("unapplied = %v, want the two surplus", got)
+	}
+	for range 2 { // a second mark changes nothing
+		if err := s.MarkApplied(t.Context(), []string{rs[2].RID, rs[0].RID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := unapplied(t, s, 10); !slices.Equal(got, []string{rs[1].RID}) {
+		t.Errorf("unapplied = %v, want the unmarked one", got)
+	}
+	pending, err := s.ReleasesOf(t.Context(), []string{rs[0].RID, rs[1].RID, rs[2].RID})
+	want := []PendingRelease{{
+		Release: sale.Release{RID: rs[1].RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonSurplus},
+		Epoch:   1,
+	}}
+	if diff := cmp.Diff(want, pending); diff != "" || err != nil {
+		t.Errorf("error %v, releases of (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestUnappliedReleases_OneSaleDoesNotHideAnother(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 0)
+	loaded(t, s, "watch", 0)
+	order(t, s, batchOf("phone", reservations(5)...))
+	last := reservation("ann", 1, 1)
+	order(t, s, batchOf("watch", last))
+
+	if got := unapplied(t, s, 2); len(got) != 3 || !slices.Contains(got, last.RID) {
+		t.Errorf("unapplied = %v, want two of phone and %s", got, last.RID)
+	}
+}
+
+func unshown(t *testing.T, s *Store, limit int) []Unshown {
+	t.Helper()
+	rows, err := s.Unshown(t.Context(), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestShown_ARowIsBornShownAndUnshownOnDemand(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 2)
+	rs := reservations(3) // the third is surplus
+	result := order(t, s, batchOf("phone", rs...))
+	if got := unshown(t, s, 10); len(got) != 0 {
+		t.Errorf("after the order: unshown = %v, want none", got)
+	}
+
+	if err := s.Unshow(t.Context(), []string{rs[0].RID, rs[2].RID}); err != nil {
+		t.Fatal(err)
+	}
+	want := []Unshown{{
+		RID: rs[0].RID, SaleID: "phone", Epoch: 1, State: sale.OrderPending, PayBy: result.Verdicts[0].PayBy,
+	}}
+	if diff := cmp.Diff(want, unshown(t, s, 10)); diff != "" {
+		t.Errorf("unshown, without the rejected one (-want +got):\n%s", diff)
+	}
+	if err := s.MarkShown(t.Context(), []string{rs[0].RID}, sale.OrderPending); err != nil {
+		t.Fatal(err)
+	}
+	if got := unshown(t, s, 10); len(got) != 0 {
+		t.Errorf("after the mark: unshown = %v, want none", got)
+	}
+}
+
+func TestMarkShown_OfAnOlderStateLeavesTheOrderToBeShown(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 2)
+	r := reservation("ann", 1, 1)
+	order(t, s, batchOf("phone", r))
+	exec(t, s, `UPDATE orders SET state = 'paid'`)
+
+	if err := s.MarkShown(t.Context(), []string{r.RID}, sale.OrderPending); err != nil {
+		t.Fatal(err)
+	}
+	if got := unshown(t, s, 10); len(got) != 1 || got[0].State != sale.OrderPaid {
+		t.Errorf("unshown = %v, want the paid order", got)
+	}
+	if err := letGoPaid(t, s, r.RID); err != nil {
+		t.Fatal(err)
+	}
+	if got := unshown(t, s, 10); len(got) != 0 {
+		t.Errorf("closed: unshown = %v, want it left to its release", got)
+	}
+}
+
+// letGoPaid refunds a paid order with restock.
+func letGoPaid(t *testing.T, s *Store, rid string) error {
+	t.Helper()
+	_, err := s.pool.Exec(t.Context(), `
+		UPDATE orders SET state = 'refunded', holds_unit = false, holds_slot = false WHERE id = $1::text::uuid`, rid)
+	return err
+}
+
+func TestOrdersOf_NewestFirstAndOnlyTheBuyers(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 10)
+	loaded(t, s, "watch", 10)
+	first, second, foreign := reservation("ann", 1, 1), reservation("ann", 1, 2), reservation("bob", 1, 3)
+	order(t, s, batchOf("phone", first, foreign))
+	order(t, s, batchOf("watch", second))
+
+	orders, err := s.OrdersOf(t.Context(), "ann", 10)
+	if err != nil || len(orders) != 2 || orders[0].RID != second.RID || orders[1].RID != first.RID {
+		t.Fatalf("orders = %+v, error %v", orders, err)
+	}
+	if o := orders[1]; o.SKU != "PHONE-1" || o.SaleID != "phone" || o.AmountMinor != 199900 || o.PayBy.IsZero() {
+		t.Errorf("order = %+v", o)
+	}
+	if newest, err := s.OrdersOf(t.Context(), "ann", 1); err != nil || len(newest) != 1 || newest[0].RID != second.RID {
+		t.Errorf("limited: %+v, error %v", newest, err)
+	}
+	got, found, err := s.OrderOf(t.Context(), "ann", first.RID)
+	if diff := cmp.Diff(orders[1], got); diff != "" || !found || err != nil {
+		t.Errorf("found %v, error %v (-want +got):\n%s", found, err, diff)
+	}
+	for _, id := range []string{foreign.RID, newRID(), "", "nonsense", "urn:uuid:" + first.RID} {
+		if _, found, err := s.OrderOf(t.Context(), "ann", id); found || err != nil {
+			t.Errorf("%q: found %v, error %v", id, found, err)
+		}
+	}
+}

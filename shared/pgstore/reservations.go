@@ -1,0 +1,63 @@
+package pgstore
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// distinct keeps the first of each rid. A rid that is not in canonical form is
+// refused: Postgres would answer with another spelling of it.
+func distinct(reservations []sale.Reservation) ([]sale.Reservation, error) {
+	seen := make(map[string]bool, len(reservations))
+	kept := make([]sale.Reservation, 0, len(reservations))
+	for _, r := range reservations {
+		if seen[r.RID] {
+			continue
+		}
+		if id, err := uuid.Parse(r.RID); err != nil || id.String() != r.RID {
+			return nil, fmt.Errorf("rid %q is not a canonical UUID", r.RID)
+		}
+		seen[r.RID] = true
+		kept = append(kept, r)
+	}
+	return kept, nil
+}
+
+// columns are reservations turned into the arrays that unnest takes.
+type columns struct {
+	rids, users, keys []string
+	slots             []int16
+	ranks             []int64
+	times             []time.Time
+}
+
+func columnsOf(reservations []sale.Reservation) columns {
+	n := len(reservations)
+	c := columns{
+		rids: make([]string, n), users: make([]string, n), keys: make([]string, n),
+		slots: make([]int16, n), ranks: make([]int64, n), times: make([]time.Time, n),
+	}
+	for i, r := range reservations {
+		c.rids[i], c.users[i], c.keys[i] = r.RID, r.UserID, r.Key
+		c.slots[i], c.ranks[i], c.times[i] = int16(r.Slot), r.Rank, r.AcceptedAt
+	}
+	return c
+}
+
+// made is a row that insert has made.
+type made struct {
+	rid   string
+	payBy time.Time
+}
+
+func scanMade(row pgx.CollectableRow) (made, error) {
+	var m made
+	err := row.Scan(&m.rid, &m.payBy)
+	m.payBy = m.payBy.UTC()
+	return m, err
+}

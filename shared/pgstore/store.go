@@ -1,0 +1,83 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Refusals of a call. Match with errors.Is; every other error is a fault.
+var (
+	ErrNoSale     = errors.New("no such sale")
+	ErrRetired    = errors.New("sale is retired")
+	ErrStaleEpoch = errors.New("epoch is not the sale's current one")
+	ErrLoaded     = errors.New("sale is loaded and cannot change")
+	ErrLocked     = errors.New("sale is locked by another process")
+)
+
+// Config of a Store. Zero values mean the defaults.
+type Config struct {
+	URL              string        // postgres://…
+	MaxConns         int32         // size of the pool, default 8
+	StatementTimeout time.Duration // of one statement, default 5s; a whole call takes at most four times as long
+}
+
+const connectTimeout = 5 * time.Second
+
+// Store is a pool of connections to one database. It is safe for concurrent
+// use and is closed by who opened it.
+type Store struct {
+	pool        *pgxpool.Pool
+	callTimeout time.Duration
+}
+
+// Open reads the configuration and makes the pool. It does not wait for a
+// connection: Ping does.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.MaxConns == 0 {
+		c.MaxConns = 8
+	}
+	if c.StatementTimeout == 0 {
+		c.StatementTimeout = 5 * time.Second
+	}
+	pc, err := pgxpool.ParseConfig(c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read postgres url: %w", err)
+	}
+	pc.MaxConns = c.MaxConns
+	pc.ConnConfig.ConnectTimeout = connectTimeout
+	setSession(pc.ConnConfig.RuntimeParams, c.StatementTimeout)
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make postgres pool: %w", err)
+	}
+	return &Store{pool: pool, callTimeout: 4 * c.StatementTimeout}, nil
+}
+
+// setSession bounds what a connection may hold: a process that stops in the
+// middle of a transaction must not keep its row locks for ever.
+func setSession(params map[string]string, statement time.Duration) {
+	if params["application_name"] == "" {
+		params["application_name"] = "sluice"
+	}
+	ms := strconv.FormatInt(statement.Milliseconds(), 10)
+	params["statement_timeout"] = ms
+	params["idle_in_transaction_session_timeout"] = ms
+}
+
+// Close closes every connection and waits for those in use.
+func (s *Store) Close() { s.pool.Close() }
+
+// Ping reports whether Postgres answers.
+func (s *Store) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	if err := s.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("cannot reach postgres: %w", err)
+	}
+	return nil
+}

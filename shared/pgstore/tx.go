@@ -1,0 +1,78 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// maxAttempts bounds how often a transaction that lost a race is run.
+const maxAttempts = 5
+
+// inTx runs fn in a READ COMMITTED transaction within the store's own
+// deadline, again if it was the victim of a deadlock. Any other failure is the
+// caller's: after a broken COMMIT nobody knows whether it happened.
+func (s *Store) inTx(ctx context.Context, fn func(context.Context, pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
+		if err == nil || attempt == maxAttempts || !lostRace(err) {
+			return err
+		}
+	}
+}
+
+// lostRace reports whether Postgres rolled the transaction back only because
+// of others: serialization failure or deadlock.
+func lostRace(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
+// bulkTx runs fn in a transaction whose statements may take as long as the
+// caller's context allows: the work grows with the size of a sale.
+func (s *Store) bulkTx(ctx context.Context, options pgx.TxOptions, fn func(pgx.Tx) error) error {
+	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// snapshotTx is bulkTx for reading several tables as of one moment.
+func (s *Store) snapshotTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return s.bulkTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// collect runs a query and scans all its rows.
+func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+// read is collect on the pool, within the store's own deadline.
+func read[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	return collect(ctx, s.pool, scan, sql, args...)
+}
+
+// update runs one statement in a transaction of its own.
+func (s *Store) update(ctx context.Context, sql string, args ...any) error {
+	return s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, sql, args...)
+		return err
+	})
+}
