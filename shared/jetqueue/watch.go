@@ -1,0 +1,120 @@
+package jetqueue
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"sluice/shared/sale"
+)
+
+const (
+	watchPause  = 250 * time.Millisecond // between two attempts to watch
+	replayLimit = 5 * time.Second        // an attempt that has not replayed by then starts over
+)
+
+var errWatchEnded = errors.New("the watch ended")
+
+// Watch calls changed with every entry of the catalogue, then replayed, once,
+// then changed with every newer entry as it comes, all from one goroutine. It
+// runs until ctx ends and returns its error. After every reconnect it reads the
+// whole catalogue again, so that nothing announced meanwhile is missed.
+func (q *Queue) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
+	w := &watch{queue: q, seen: map[string]sale.Entry{}, changed: changed, replayed: replayed}
+	reconnected := q.conn.StatusChanged(nats.CONNECTED)
+	defer q.conn.RemoveStatusListener(reconnected)
+	for failing := false; ; {
+		err := w.follow(ctx, reconnected)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !failing {
+			q.log.Warn("catalogue_watch_interrupted", "error", err)
+		}
+		failing = err != nil
+		if !failing {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watchPause):
+		}
+	}
+}
+
+// watch is what one Watch call remembers across reconnects.
+type watch struct {
+	queue    *Queue
+	seen     map[string]sale.Entry
+	changed  func(sale.Entry)
+	replayed func() // nil once called
+}
+
+// follow watches until ctx ends, the connection was renewed (nil), or it fails.
+func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The watch's own context must not expire, so a timer bounds its beginning.
+	late := time.AfterFunc(replayLimit, cancel)
+	defer late.Stop()
+	catalog, err := w.queue.bucket(ctx)
+	if err != nil {
+		return err
+	}
+	watcher, err := catalog.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer drainWatcher(watcher, cancel)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-reconnected:
+			return nil
+		case update, ok := <-watcher.Updates():
+			switch {
+			case !ok:
+				return errWatchEnded
+			case update == nil:
+				late.Stop()
+				w.replayDone()
+			default:
+				w.apply(update)
+			}
+		}
+	}
+}
+
+// drainWatcher ends the watcher by its context and waits for it: its sender
+// blocks on a full channel until somebody reads.
+func drainWatcher(watcher jetstream.KeyWatcher, cancel context.CancelFunc) {
+	cancel()
+	for range watcher.Updates() {
+		continue
+	}
+}
+
+func (w *watch) replayDone() {
+	if w.replayed != nil {
+		w.replayed()
+		w.replayed = nil
+	}
+}
+
+func (w *watch) apply(update jetstream.KeyValueEntry) {
+	e, err := decodeEntry(update)
+	if err != nil {
+		w.queue.log.Error("catalogue_entry_unreadable", "sale", update.Key(), "error", err)
+		return
+	}
+	if last, known := w.seen[e.ID]; known && !e.NewerThan(last) {
+		return
+	}
+	w.seen[e.ID] = e
+	w.changed(e)
+}
