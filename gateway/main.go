@@ -39,12 +39,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewVerifier(auth.VerifierConfig{
-		HS256Keys: [][]byte{[]byte(c.jwtKey)}, Issuer: c.jwtIssuer, Audience: c.jwtAudience, Leeway: 5 * time.Second})
-	if err != nil {
-		return err
-	}
-	signer, err := auth.NewTicketSigner([]byte(c.ticketKey))
+	verifier, signer, err := newKeys(c)
 	if err != nil {
 		return err
 	}
@@ -56,7 +51,6 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 
 	sales := catalog.New()
 	health := service.NewHealth(time.Now)
-	health.SaleReady = sales.SaleReady
 	warm := newWarmUp(health, c, sales, stock)
 	registry := service.NewRegistry()
 	ops, err := service.NewOps(c.opsListen, health, registry)
@@ -83,6 +77,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	api := httpapi.New(httpapi.Parts{Catalog: sales, Funnel: f, Exits: exits, Tickets: stock, Verifier: verifier, Signer: signer,
 		ReadTimeout: 2 * c.redisTimeout, Log: log})
 	return serve(ctx, c, httpapi.NewServer(api, c.maxConnections), health, warm, log)
+}
+
+// newKeys prepares what verifies tokens and what signs tickets.
+func newKeys(c config) (*auth.Verifier, *auth.TicketSigner, error) {
+	verifier, err := auth.NewVerifier(auth.VerifierConfig{
+		HS256Keys: [][]byte{[]byte(c.jwtKey)}, Issuer: c.jwtIssuer, Audience: c.jwtAudience, Leeway: 5 * time.Second})
+	if err != nil {
+		return nil, nil, err
+	}
+	signer, err := auth.NewTicketSigner([]byte(c.ticketKey))
+	return verifier, signer, err
 }
 
 // serve answers buyers until ctx ends, then drains: unready first, serve on, finish.

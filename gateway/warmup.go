@@ -27,6 +27,7 @@ type warmUp struct {
 }
 
 func newWarmUp(h *service.Health, c config, sales *catalog.Catalog, stock *redisstock.Client) *warmUp {
+	h.SaleReady = sales.SaleReady
 	h.Phase("config").Done()
 	return &warmUp{
 		config: c, sales: sales, stock: stock,

@@ -39,11 +39,15 @@ type Config struct {
 	LineLength     int           // most attempts of one sale that may wait
 }
 
+// MaxPublishTimeout keeps answers ahead of the sweeper and of a load's wait
+// behind the fence, both of which take 5 s for the end of all answers.
+const MaxPublishTimeout = 4 * time.Second
+
 // Check refuses what makes no sense; the errors name the gateway's flags.
 func (c Config) Check() error {
 	switch {
-	case c.PublishTimeout <= 0:
-		return fmt.Errorf("-publish-timeout must be positive, is %v", c.PublishTimeout)
+	case c.PublishTimeout <= 0 || c.PublishTimeout > MaxPublishTimeout:
+		return fmt.Errorf("-publish-timeout must be more than 0 and at most %v, is %v", MaxPublishTimeout, c.PublishTimeout)
 	case c.BatchSize < 1 || c.BatchSize > sale.MaxHandOver:
 		return fmt.Errorf("-reserve-batch must be 1 to %d, is %d", sale.MaxHandOver, c.BatchSize)
 	case c.InFlight < 1:

@@ -39,7 +39,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 		a.refuse(ctx, s, outcome, now)
 		return
 	}
-	a.answer(ctx, s, a.Funnel.Attempt(s, bearer(ctx), string(key)))
+	a.answer(ctx, s, a.Funnel.Attempt(s, bearer(ctx), key))
 }
 
 func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result) {
@@ -88,8 +88,7 @@ func refusalDetail(r sale.Refusal) string {
 	return ""
 }
 
-// readAttempt checks the body and the idempotency key. The key is a copy-free
-// view of the request while no key is sent.
+// readAttempt checks the body and the idempotency key; "" when none is sent.
 func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
 	if body := ctx.PostBody(); len(body) > 0 && string(body) != "{}" {
 		if field, err := checkEmptyObject(body); err != nil {

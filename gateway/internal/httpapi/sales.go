@@ -45,7 +45,7 @@ func describe(s *catalog.Sale, now time.Time) saleBody {
 		PerUserLimit: e.PerUserLimit, Mode: e.Mode, State: s.State(now),
 		OpensAt: snap.OpensAt.UTC(), ClosesAt: snap.ClosesAt.UTC(),
 		Availability: sale.AvailabilityOf(snap.Stock, snap.Total),
-		Progress:     progressBody{Served: p.Served, Rate: p.RatePerSecond}, ServerTime: s.Now(now).UTC(),
+		Progress:     progressBody{Served: p.Served, Rate: p.RatePerSecond}, ServerTime: serverTime(s, now),
 	}
 }
 

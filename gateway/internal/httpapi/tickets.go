@@ -40,7 +40,7 @@ type eta struct {
 func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time) ticketBody {
 	b := ticketBody{
 		Ticket: a.Signer.Sign(s.ID(), userID, t.Slot, t.RID), Sale: s.ID(), Status: t.Status, Reason: t.Reason,
-		PayBy: t.PayBy, CreatedAt: t.AcceptedAt, UpdatedAt: t.UpdatedAt, SaleState: s.State(now), ServerTime: s.Now(now).UTC(),
+		PayBy: t.PayBy, CreatedAt: t.AcceptedAt, UpdatedAt: t.UpdatedAt, SaleState: s.State(now), ServerTime: serverTime(s, now),
 	}
 	if t.Status == sale.StatusQueued {
 		b.Ahead = ahead(s, t)
@@ -50,6 +50,11 @@ func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time)
 	}
 	b.PollAfterMS = pollAfter(t, b.Ahead, s)
 	return b
+}
+
+// serverTime is Redis time, to the millisecond that Redis time is kept in.
+func serverTime(s *catalog.Sale, now time.Time) time.Time {
+	return s.Now(now).UTC().Truncate(time.Millisecond)
 }
 
 // ahead is how many buyers are served before t; nil when no worker said how far
