@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sluice/shared/jetqueue"
+	"sluice/shared/pgstore"
+	"sluice/shared/sale"
+	"sluice/worker/internal/fulfil"
+)
+
+// openSource is what fulfil opens the consumer of a sale with.
+func openSource(queue *jetqueue.Queue, ackWait time.Duration) func(context.Context, string) (fulfil.Source, error) {
+	return func(ctx context.Context, saleID string) (fulfil.Source, error) {
+		consumer, err := queue.Consumer(ctx, saleID, ackWait)
+		if err != nil {
+			return nil, err
+		}
+		return source{consumer}, nil
+	}
+}
+
+// source fits a jetqueue consumer to fulfil.Source.
+type source struct{ consumer *jetqueue.Consumer }
+
+func (s source) Fetch(limit int, wait time.Duration) ([]fulfil.Delivery, error) {
+	fetched, err := s.consumer.Fetch(limit, wait)
+	deliveries := make([]fulfil.Delivery, len(fetched))
+	for i, d := range fetched {
+		deliveries[i] = fulfil.Delivery{
+			HandOver: d.HandOver, Err: d.Err, Seq: d.Seq, Redelivered: d.Redelivered, Reply: d,
+		}
+	}
+	return deliveries, err
+}
+
+// rows fits the order rows in Postgres to what fulfil needs of them.
+type rows struct{ *pgstore.Store }
+
+func (r rows) Order(ctx context.Context, b fulfil.Batch) ([]fulfil.Verdict, error) {
+	result, err := r.Store.Order(ctx, pgstore.Batch(b))
+	if errors.Is(err, pgstore.ErrStaleEpoch) || errors.Is(err, pgstore.ErrRetired) || errors.Is(err, pgstore.ErrNoSale) {
+		return nil, fmt.Errorf("%w: %w", fulfil.ErrRefused, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]fulfil.Verdict, len(result.Verdicts))
+	for i, v := range result.Verdicts {
+		verdicts[i] = fulfil.Verdict{RID: v.RID, State: v.State, Reason: v.Reason, PayBy: v.PayBy, Fate: string(v.Fate)}
+	}
+	return verdicts, nil
+}
+
+func (r rows) UnappliedReleases(ctx context.Context, limitPerSale int) ([]fulfil.PendingRelease, error) {
+	pending, err := r.Store.UnappliedReleases(ctx, limitPerSale)
+	return converted(pending, func(p pgstore.PendingRelease) fulfil.PendingRelease { return fulfil.PendingRelease(p) }), err
+}
+
+func (r rows) Unshown(ctx context.Context, limitPerSale int) ([]fulfil.Unshown, error) {
+	unshown, err := r.Store.Unshown(ctx, limitPerSale)
+	return converted(unshown, func(u pgstore.Unshown) fulfil.Unshown { return fulfil.Unshown(u) }), err
+}
+
+func (r rows) MarkShown(ctx context.Context, rids []string, state sale.OrderState) error {
+	return r.Store.MarkShown(ctx, rids, state)
+}
+
+func converted[A, B any](list []A, convert func(A) B) []B {
+	result := make([]B, len(list))
+	for i, a := range list {
+		result[i] = convert(a)
+	}
+	return result
+}

@@ -1,0 +1,16 @@
+// Package fulfil turns hand-overs into orders and shows the orders on tickets.
+// Each sale of the catalogue gets its own goroutines, so that one sale's flood
+// or fault does not touch another's; a file holds one role.
+//
+//	per sale     consumer   gather ──► order ──► settle ──► notify ──► ack
+//	             keeper     keeps deliveries in hand from being redelivered
+//	             sweeper    hands over again what no gateway got acknowledged
+//	             progress   tells how far the sale has been served
+//	per process  releases   applies to Redis what Postgres closed
+//	             shown      settles what could not be settled at once
+//
+// Trust: Postgres decides. A hand-over may repeat, come late or be regrouped; a
+// rid that has a row keeps it. A hand-over is acknowledged only once its orders
+// are committed and either shown on their tickets or marked as still to be
+// shown, so a worker may die anywhere: the next delivery finishes its work.
+package fulfil

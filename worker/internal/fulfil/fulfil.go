@@ -1,0 +1,120 @@
+package fulfil
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// MaxBatch is the most reservations that one order transaction decides.
+const MaxBatch = 500
+
+// callTimeout bounds one call to Redis or JetStream. Postgres calls carry a
+// bound of their own, which fits their size.
+const callTimeout = 2 * time.Second
+
+// Config is what a Fulfilment can be told.
+type Config struct {
+	AckWait    time.Duration // after which a dead worker's hand-overs are delivered again
+	SweepAfter time.Duration // age in handoff after which a reservation is handed over again
+	StopWithin time.Duration // bounds the end of the work in hand once Run's context has ended
+}
+
+// Stores are the adapters that the roles use.
+type Stores struct {
+	Catalogue interface {
+		// Watch calls changed with every entry, then replayed, then changed with
+		// every newer entry, until ctx ends.
+		Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error
+	}
+	Consume   func(ctx context.Context, saleID string) (Source, error) // opens the consumer of a sale
+	Orders    orders
+	Releases  releaseRows
+	Shown     shownRows
+	Stock     stock
+	HandOvers publisher
+	Hints     hints
+}
+
+// stock is a sale's state in Redis.
+type stock interface {
+	settler
+	releaser
+	handOffList
+	snapshots
+}
+
+// hints tell subscribers what happened; they may be lost.
+type hints interface {
+	resultHints
+	progressHints
+}
+
+// Fulfilment runs every role for every sale.
+type Fulfilment struct {
+	cfg      Config
+	stores   Stores
+	metrics  *Metrics
+	hit      func(failpoint string) error
+	log      *slog.Logger
+	releases *releases
+	shown    *shown
+}
+
+// Failpoints that hit is called with.
+const (
+	BeforeCommit = "worker.before_commit"
+	AfterCommit  = "worker.after_commit" // the orders are committed, the tickets not settled
+	BeforeAck    = "worker.before_ack"
+)
+
+// New prepares a Fulfilment. hit is called at every failpoint; its error counts
+// as a fault of the moment.
+func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string) error, log *slog.Logger) *Fulfilment {
+	return &Fulfilment{
+		cfg: cfg, stores: stores, metrics: metrics, hit: hit, log: log,
+		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, metrics, log),
+		shown:    newShown(stores.Shown, stores.Stock, stores.Hints, metrics, log),
+	}
+}
+
+// Run fulfils until ctx ends; replayed is called once the catalogue is known.
+// It then stops pulling, finishes what is in hand, and returns nil.
+func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {
+	work, drop := lingering(ctx, f.cfg.StopWithin)
+	defer drop()
+	var running sync.WaitGroup
+	defer running.Wait()
+	pulling, stop := context.WithCancel(ctx)
+	defer stop()
+	running.Go(func() { f.releases.run(pulling) })
+	running.Go(func() { f.shown.run(pulling) })
+	sales := &sales{fulfilment: f, ctx: pulling, work: work, running: &running, workers: map[string]*saleWorker{}}
+	err := f.stores.Catalogue.Watch(pulling, sales.changed, replayed)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("cannot watch the catalogue: %w", err)
+}
+
+// lingering derives a context for work in hand: it ends grace after ctx does.
+func lingering(ctx context.Context, grace time.Duration) (work context.Context, cancel context.CancelFunc) {
+	work, end := context.WithCancel(context.WithoutCancel(ctx))
+	var timer *time.Timer
+	started := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		timer = time.AfterFunc(grace, end)
+		close(started)
+	})
+	return work, func() {
+		if !forget() {
+			<-started
+			timer.Stop()
+		}
+		end()
+	}
+}

@@ -1,0 +1,132 @@
+package fulfil
+
+import (
+	"time"
+
+	"sluice/shared/sale"
+)
+
+const (
+	idleWait = time.Second // of a pull when nothing is there; also how long a stop may have to wait
+	maxPull  = 64          // hand-overs a pull asks for
+)
+
+// Delivery is one hand-over, delivered.
+type Delivery struct {
+	HandOver    sale.HandOver
+	Err         error  // set when it cannot be read; HandOver is then zero
+	Seq         uint64 // in the stream
+	Redelivered bool
+	Reply       Reply
+}
+
+// Reply tells the stream what became of a delivery.
+type Reply interface {
+	Ack() error
+	NakAfter(pause time.Duration) error // asks for it again, after pause
+	InProgress() error                  // renews the ack wait
+}
+
+// Source delivers the hand-overs of one sale.
+type Source interface {
+	// Fetch returns up to limit hand-overs as soon as it has them all, or what
+	// came within wait.
+	Fetch(limit int, wait time.Duration) ([]Delivery, error)
+}
+
+// Batch is what one order transaction decides: reservations of one sale, epoch
+// and price. It may name a rid twice.
+type Batch struct {
+	SaleID       string
+	Epoch        int64
+	PriceMinor   int64 // minor units of Currency, for each
+	Currency     string
+	Reservations []sale.Reservation // up to MaxBatch
+}
+
+// gathered is a batch with the deliveries that it came by.
+type gathered struct {
+	Batch
+	deliveries []Delivery
+}
+
+// gatherer makes batches out of hand-overs. It takes what is there and never
+// waits for more, so batches grow only when orders are slower than arrivals.
+type gatherer struct {
+	keeper *keeper
+	held   []Delivery // delivered, not yet in a batch
+}
+
+// fill pulls until a batch is full or nothing more is there.
+func (g *gatherer) fill(source Source) error {
+	if len(g.held) == 0 {
+		if _, err := g.pull(source, 1, idleWait); err != nil || len(g.held) == 0 {
+			return err
+		}
+	}
+	for ask := g.room(); ask > 0; ask = g.room() {
+		// A fault here comes again with the next batch; this one is not held up.
+		if got, err := g.pull(source, ask, 0); err != nil || got < ask {
+			break
+		}
+	}
+	return nil
+}
+
+func (g *gatherer) pull(source Source, limit int, wait time.Duration) (got int, err error) {
+	deliveries, err := source.Fetch(limit, wait)
+	g.keeper.keep(deliveries)
+	g.held = append(g.held, deliveries...)
+	return len(deliveries), err
+}
+
+// room is how many hand-overs as large as the largest held still fit into the
+// batch. A larger one that comes all the same is held for the next.
+func (g *gatherer) room() int {
+	total, largest := 0, 0
+	for _, d := range g.held {
+		n := len(d.HandOver.Reservations)
+		total, largest = total+n, max(largest, n)
+	}
+	if largest == 0 {
+		largest = sale.MaxHandOver
+	}
+	return min((MaxBatch-total)/largest, maxPull)
+}
+
+// take removes the next batch, which may be empty, and the unreadable
+// deliveries met on the way to it.
+func (g *gatherer) take() (batch gathered, unreadable []Delivery) {
+	taken := 0
+	for _, d := range g.held {
+		switch {
+		case d.Err != nil:
+			unreadable = append(unreadable, d)
+		case batch.fits(d.HandOver):
+			batch.add(d)
+		default:
+			g.held = g.held[taken:]
+			return batch, unreadable
+		}
+		taken++
+	}
+	g.held = nil
+	return batch, unreadable
+}
+
+func (b *gathered) fits(h sale.HandOver) bool {
+	if len(b.deliveries) == 0 {
+		return true
+	}
+	return h.Epoch == b.Epoch && h.PriceMinor == b.PriceMinor && h.Currency == b.Currency &&
+		len(b.Reservations)+len(h.Reservations) <= MaxBatch
+}
+
+func (b *gathered) add(d Delivery) {
+	h := d.HandOver
+	if len(b.deliveries) == 0 {
+		b.Batch = Batch{SaleID: h.SaleID, Epoch: h.Epoch, PriceMinor: h.PriceMinor, Currency: h.Currency}
+	}
+	b.deliveries = append(b.deliveries, d)
+	b.Reservations = append(b.Reservations, h.Reservations...)
+}

@@ -1,0 +1,111 @@
+package fulfil
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"sluice/shared/sale"
+)
+
+// TestGather_EveryDeliveryOnceInOrderNeverOver draws hand-overs of all sizes,
+// epochs and faults and looks at the batches that come out.
+func TestGather_EveryDeliveryOnceInOrderNeverOver(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := &script{}
+		n := rapid.IntRange(0, 200).Draw(t, "deliveries")
+		size := rapid.SampledFrom([]int{1, 3, 100, sale.MaxHandOver})
+		for i := range n {
+			d := delivery(uint64(i+1), size.Draw(t, "size"))
+			switch rapid.IntRange(0, 19).Draw(t, "kind") {
+			case 0:
+				d.HandOver, d.Err = sale.HandOver{}, errors.New("unreadable")
+			case 1:
+				d.HandOver.Epoch = 2
+			case 2:
+				d.HandOver.PriceMinor = 99
+			}
+			s.add(d)
+		}
+		g := &gatherer{keeper: newKeeper(time.Second)}
+		var out []uint64
+		for {
+			if err := g.fill(s); err != nil {
+				t.Fatal(err)
+			}
+			if len(g.held) == 0 {
+				break
+			}
+			batch, unreadable := g.take()
+			checkBatch(t, batch)
+			out = append(out, seqsOf(batch.deliveries)...)
+			out = append(out, seqsOf(unreadable)...)
+		}
+		slices.Sort(out)
+		if len(out) != n || len(slices.Compact(out)) != n {
+			t.Fatalf("%d deliveries came out of %d", len(out), n)
+		}
+		if len(s.asked) > 0 && slices.Max(s.asked) > maxPull {
+			t.Fatalf("asked for %d at once", slices.Max(s.asked))
+		}
+	})
+}
+
+func checkBatch(t *rapid.T, b gathered) {
+	total := 0
+	for _, d := range b.deliveries {
+		h := d.HandOver
+		total += len(h.Reservations)
+		if h.Epoch != b.Epoch || h.PriceMinor != b.PriceMinor || h.SaleID != b.SaleID {
+			t.Fatalf("batch mixes %+v with %+v", h, b.Batch)
+		}
+	}
+	if total > MaxBatch || total != len(b.Reservations) {
+		t.Fatalf("batch has %d reservations, its deliveries %d", len(b.Reservations), total)
+	}
+	if !slices.IsSorted(seqsOf(b.deliveries)) {
+		t.Fatal("batch is out of order")
+	}
+}
+
+func seqsOf(deliveries []Delivery) []uint64 {
+	seqs := make([]uint64, len(deliveries))
+	for i, d := range deliveries {
+		seqs[i] = d.Seq
+	}
+	return seqs
+}
+
+func TestGather_FullHandOversAreNotPulledAhead(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	for i := range 3 {
+		s.add(delivery(uint64(i+1), sale.MaxHandOver))
+	}
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	if err := g.fill(s); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.held) != 1 || len(s.asked) != 0 {
+		t.Fatalf("holds %d, asked %v: a second full one cannot fit", len(g.held), s.asked)
+	}
+}
+
+func TestGather_ManySmallOnesMakeOneBatch(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	for i := range 600 {
+		s.add(delivery(uint64(i+1), 1))
+	}
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	if err := g.fill(s); err != nil {
+		t.Fatal(err)
+	}
+	if batch, _ := g.take(); len(batch.Reservations) != MaxBatch || len(g.held) != 0 {
+		t.Fatalf("batch of %d, %d held", len(batch.Reservations), len(g.held))
+	}
+}

@@ -1,0 +1,94 @@
+package fulfil
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// counter is a Redis that has served a number, and a listener to progress.
+type counter struct {
+	mu     sync.Mutex
+	epoch  int64
+	served int64
+	told   []sale.Progress
+}
+
+func (c *counter) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if epoch != c.epoch {
+		return sale.Snapshot{}, sale.HandOff{}, sale.ErrStale
+	}
+	return sale.Snapshot{SaleID: saleID, Epoch: c.epoch, Served: c.served}, sale.HandOff{}, nil
+}
+
+func (c *counter) NotifyProgress(p sale.Progress) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, p)
+	return nil
+}
+
+func (c *counter) take() []sale.Progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	told := c.told
+	c.told = nil
+	return told
+}
+
+func TestProgress_FourTimesASecondWhenChangedElseOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &counter{epoch: 1, served: 5}
+		epoch := int64(1)
+		p := newProgress("phone", func() int64 { return epoch }, c, c)
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.run(ctx) }()
+
+		time.Sleep(10100 * time.Millisecond)
+		if told := c.take(); len(told) != 10 || told[9].Served != 5 || told[9].RatePerSecond != 0 {
+			t.Errorf("at rest for ten seconds: told %d times: %+v", len(told), told)
+		}
+		for i := range 40 {
+			p.observe(sale.Snapshot{Epoch: 1, Served: 6 + int64(i)})
+			time.Sleep(250 * time.Millisecond)
+		}
+		told := c.take()
+		if last := told[len(told)-1]; len(told) != 40 || last.RatePerSecond < 3.9 || last.RatePerSecond > 4.1 {
+			t.Errorf("at four a second for ten seconds: told %d times, last %+v", len(told), last)
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func TestProgress_NeverGoesBackWithinAnEpoch(t *testing.T) {
+	t.Parallel()
+	p := newProgress("phone", func() int64 { return 2 }, nil, nil)
+	for _, s := range []sale.Snapshot{{Epoch: 1, Served: 50}, {Epoch: 1, Served: 40}, {Epoch: 2, Served: 10}, {Epoch: 1, Served: 60}} {
+		p.observe(s)
+	}
+	if got := p.read(); got.Epoch != 2 || got.Served != 10 {
+		t.Fatalf("got %+v", got)
+	}
+}
+
+func TestMeter_NewEpochStartsOver(t *testing.T) {
+	t.Parallel()
+	var m meter
+	at := time.Unix(1000, 0)
+	m.add(at, 1, 1000)
+	if rate := m.add(at.Add(time.Second), 1, 1100); rate != 100 {
+		t.Fatalf("rate %v, want 100", rate)
+	}
+	if rate := m.add(at.Add(2*time.Second), 2, 3); rate != 0 {
+		t.Fatalf("rate %v after a rebuild, want 0", rate)
+	}
+}

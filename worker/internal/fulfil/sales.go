@@ -1,0 +1,60 @@
+package fulfil
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"sluice/shared/sale"
+)
+
+// sales starts and stops the workers of sales as the catalogue changes. Only
+// the goroutine that watches the catalogue uses it.
+type sales struct {
+	fulfilment *Fulfilment
+	ctx        context.Context // ends when no more is to be pulled
+	work       context.Context // ends when work in hand is to be dropped
+	running    *sync.WaitGroup
+	workers    map[string]*saleWorker
+}
+
+func (s *sales) changed(e sale.Entry) {
+	w, known := s.workers[e.ID]
+	switch {
+	case known && e.Retired:
+		w.stop()
+		delete(s.workers, e.ID)
+	case known:
+		w.entry.Store(&e)
+	case e.Epoch > 0 && !e.Retired:
+		s.workers[e.ID] = s.start(e)
+	}
+}
+
+// saleWorker is what the roles of one sale share.
+type saleWorker struct {
+	*Fulfilment
+	saleID   string
+	entry    atomic.Pointer[sale.Entry]
+	progress *progress
+	log      *slog.Logger
+	stop     context.CancelFunc
+}
+
+func (s *sales) start(e sale.Entry) *saleWorker {
+	ctx, stop := context.WithCancel(s.ctx)
+	f := s.fulfilment
+	w := &saleWorker{Fulfilment: f, saleID: e.ID, log: f.log.With("sale", e.ID), stop: stop}
+	w.entry.Store(&e)
+	w.progress = newProgress(w.saleID, w.epoch, f.stores.Stock, f.stores.Hints)
+	keeper := newKeeper(f.cfg.AckWait)
+	s.running.Go(func() { newConsumer(w, keeper).run(ctx, s.work) })
+	s.running.Go(func() { keeper.run(s.work) })
+	s.running.Go(func() { newSweeper(w).run(ctx) })
+	s.running.Go(func() { w.progress.run(ctx) })
+	w.log.Info("sale_served", "epoch", e.Epoch)
+	return w
+}
+
+func (w *saleWorker) epoch() int64 { return w.entry.Load().Epoch }

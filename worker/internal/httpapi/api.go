@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"sluice/shared/auth"
+	"sluice/shared/sale"
+)
+
+// readTimeout bounds what one answer may wait for the store.
+const readTimeout = 5 * time.Second
+
+// Verifier says whom a token speaks for.
+type Verifier interface {
+	Verify(token string, now time.Time) (auth.Identity, error)
+}
+
+// Orders are the rows of buyers' orders.
+type Orders interface {
+	// OrdersOf returns the newest orders of a buyer.
+	OrdersOf(ctx context.Context, userID string, limit int) ([]sale.BuyerOrder, error)
+	// OrderOf returns one, if it exists and is this buyer's.
+	OrderOf(ctx context.Context, userID, id string) (order sale.BuyerOrder, found bool, err error)
+}
+
+type api struct {
+	verifier Verifier
+	orders   Orders
+	now      func() time.Time
+	log      *slog.Logger
+}
+
+// New answers GET /v1/orders and GET /v1/orders/{id}.
+func New(verifier Verifier, orders Orders, now func() time.Time, log *slog.Logger) http.Handler {
+	a := &api{verifier: verifier, orders: orders, now: now, log: log}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/v1/orders", a.forBuyer(a.listOrders))
+	mux.HandleFunc("/v1/orders/{id}", a.forBuyer(a.oneOrder))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
+	return mux
+}
+
+// forBuyer lets GET and HEAD of an authenticated buyer through, with a
+// deadline. What it answers is the buyer's own and must not be cached.
+func (a *api) forBuyer(answer func(w http.ResponseWriter, r *http.Request, userID string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			methodNotAllowed(w, "GET, HEAD")
+			return
+		}
+		identity, err := a.verifier.Verify(bearerToken(r), a.now())
+		if err != nil {
+			unauthenticated(w)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+		defer cancel()
+		answer(w, r.WithContext(ctx), identity.UserID)
+	}
+}
+
+// bearerToken is the token of the one Authorization header, else "", which no
+// verifier accepts.
+func bearerToken(r *http.Request) string {
+	headers := r.Header.Values("Authorization")
+	if len(headers) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// fail answers for a fault of the store. The buyer is told nothing of it.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != context.Canceled { // nobody waits for the answer any more
+		a.log.Warn("orders_not_read", "error", err)
+	}
+	unavailable(w)
+}
+
+// write answers with a body that can always be encoded. An error means that
+// the buyer has gone.
+func write(w http.ResponseWriter, contentType string, status int, body any) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}

@@ -1,0 +1,142 @@
+// Command worker turns hand-overs into orders, shows them on tickets, applies
+// releases, sweeps reservations that were never handed over, and answers buyers
+// about their orders.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"time"
+
+	"sluice/shared/auth"
+	"sluice/shared/failpoint"
+	"sluice/shared/jetqueue"
+	"sluice/shared/pgstore"
+	"sluice/shared/redisstock"
+	"sluice/shared/service"
+	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/httpapi"
+)
+
+const (
+	flushTimeout = 2 * time.Second
+	tokenLeeway  = 5 * time.Second // between this clock and the issuer's
+)
+
+var errNATSClosed = errors.New("the connection to NATS is closed for good")
+
+func main() { service.Main("worker", run) }
+
+func run(ctx context.Context, args []string, getenv func(string) string, _, stderr io.Writer) error {
+	c, err := parse(args, getenv)
+	if err != nil {
+		return err
+	}
+	log, err := service.NewLogger(stderr, "worker", c.logLevel)
+	if err != nil {
+		return err
+	}
+	points, err := failpoint.Load(getenv, log, fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck)
+	if err != nil {
+		return err
+	}
+	verifier, err := auth.NewVerifier(auth.VerifierConfig{
+		HS256Keys: [][]byte{[]byte(c.jwtKey)}, Issuer: c.jwtIssuer, Audience: c.jwtAudience, Leeway: tokenLeeway,
+	})
+	if err != nil {
+		return err
+	}
+	store, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.postgresConns), StatementTimeout: c.statement})
+	if err != nil {
+		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
+	}
+	defer store.Close()
+	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
+	if err != nil {
+		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
+	}
+	defer stock.Close()
+	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, stock: stock, log: log})
+}
+
+// parts are what a worker works with, beside the connection to the stream.
+type parts struct {
+	points   *failpoint.Set
+	verifier *auth.Verifier
+	store    *pgstore.Store
+	stock    *redisstock.Client
+	log      *slog.Logger
+}
+
+// serve warms up, then fulfils and answers buyers until ctx ends.
+func serve(ctx context.Context, c config, p parts) error {
+	health := service.NewHealth(time.Now)
+	warm := newWarmUp(health, p.log)
+	registry := service.NewRegistry()
+	ops, err := service.NewOps(c.opsListen, health, registry)
+	if err != nil {
+		return err
+	}
+	ops.GuardProfiles(c.adminToken)
+	defer serveOps(ops, p.log)()
+
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer context.AfterFunc(ctx, health.Drain)()
+	queue, err := warm.connect(ctx, p.store, p.stock, jetqueue.Config{
+		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) },
+	})
+	if err != nil {
+		return ended(ctx, err)
+	}
+	defer queue.Close()
+	buyers, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, p.store, time.Now, p.log), p.log)
+	if err != nil {
+		return err
+	}
+	defer serveBuyers(ctx, buyers, c.drain, func(err error) { end(err) }, p.log)()
+	defer end(nil) // before the wait for buyers, whatever ends fulfilment
+
+	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
+	p.log.Info("worker_serves", "address", buyers.Addr(), "ops", ops.Addr())
+	err = f.Run(ctx, warm.catalogue.Done)
+	flush(queue, p.log)
+	p.log.Info("worker_ends")
+	return ended(ctx, err)
+}
+
+func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, ackWait time.Duration) fulfil.Stores {
+	return fulfil.Stores{
+		Catalogue: queue,
+		Consume:   openSource(queue, ackWait),
+		Orders:    rows{store},
+		Releases:  rows{store},
+		Shown:     rows{store},
+		Stock:     stock,
+		HandOvers: queue,
+		Hints:     queue,
+	}
+}
+
+// flush sends the last acknowledgements. What is lost comes again and is known.
+func flush(queue *jetqueue.Queue, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	if err := queue.Flush(ctx); err != nil {
+		log.Warn("flush_failed", "error", err)
+	}
+}
+
+// ended turns the end of a process that was asked to stop into a clean exit.
+func ended(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+		return err
+	case errors.Is(cause, context.Canceled):
+		return nil
+	default:
+		return cause
+	}
+}
