@@ -1,0 +1,212 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sluice/shared/pgstore"
+	"sluice/shared/service"
+)
+
+func TestApply_BringsSalesToAllThreeStores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	open, closed := newName(), newName()
+	file := b.file(
+		saleText(open, alreadyOpen, ", per_user_limit: 2, eligibility: {allow_list: ids.txt}"),
+		strings.Replace(saleText(closed, alreadyOpen, ""), "2099", "2021", 1),
+	)
+	out := b.run("apply", file)
+	for _, want := range []string{open + ": created\n", closed + ": created\n", open + ": loaded at epoch 1\n", closed + ": loaded at epoch 1\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("output lacks %q:\n%s", want, out)
+		}
+	}
+	snapshot, _, err := b.redis.Snapshot(t.Context(), open, 1)
+	b.must(err)
+	if snapshot.Stock != 10 || snapshot.Total != 10 || snapshot.Limit != 2 || snapshot.SoldOut {
+		t.Errorf("redis has %+v", snapshot)
+	}
+	allowed, err := b.raw.SMembers(t.Context(), "sluice:{"+open+"}:1:allow").Result()
+	b.must(err)
+	if len(allowed) != 2 {
+		t.Errorf("redis allows %q, want ann and bob", allowed)
+	}
+	shown, known := b.announced(open)
+	if !known || shown.Epoch != 1 || shown.Rebuilding || shown.PerUserLimit != 2 {
+		t.Errorf("the catalogue has %+v", shown)
+	}
+	b.run("verify", open, closed)
+}
+
+func TestApply_RepeatedChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	file := b.file(saleText(id, alreadyOpen, ", hold: 90s, eligibility: {min_account_age: 720h, tags: [b, a]}"))
+	b.run("apply", file)
+	before := b.entry(id)
+	out := b.run("apply", file)
+	if want := id + ": unchanged\n" + id + ": already loaded at epoch 1\n"; out != want {
+		t.Errorf("output %q, want %q", out, want)
+	}
+	if after := b.entry(id); after.Epoch != before.Epoch || after.Rev != before.Rev {
+		t.Errorf("epoch and rev moved from %d, %d to %d, %d", before.Epoch, before.Rev, after.Epoch, after.Rev)
+	}
+	b.run("verify", id)
+}
+
+func TestApply_ResumesAfterAKillAtAnyPoint(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, point := range []string{pointApplied, pointBegun, pointFenced, pointFlipped, pointFinished} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := &bench{t, b.vars, b.postgres, b.redis, b.raw, b.queue}
+			id := newName()
+			file := b.file(saleText(id, opensLater, ", eligibility: {allow_list: ids.txt}"))
+			b.runKilled(point, "apply", file)
+			if entry := b.entry(id); entry.ID != id {
+				t.Fatal("the kill came before the catalogue was written")
+			}
+			if point != pointFlipped { // then only Postgres has not heard of it
+				b.refuse("differ", "verify", id)
+			}
+			b.run("apply", file)
+			b.run("verify", id)
+			if shown, known := b.announced(id); !known || shown.Rebuilding || shown.Epoch < 1 {
+				t.Errorf("the catalogue has %+v", shown)
+			}
+		})
+	}
+}
+
+func TestApply_KilledTwiceStillResumes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	file := b.file(saleText(id, opensLater, ""))
+	b.runKilled(pointFenced, "apply", file)
+	b.runKilled(pointFlipped, "apply", file)
+	b.runKilled(pointFinished, "apply", file)
+	b.run("apply", file)
+	b.run("verify", id)
+	if epoch := b.entry(id).Epoch; epoch != 2 {
+		t.Errorf("epoch %d, want 2: the load that was flipped is finished, not repeated", epoch)
+	}
+}
+
+func TestApply_BadFileChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good, bad := newName(), newName()
+	file := b.file(saleText(good, alreadyOpen, ""), saleText(bad, alreadyOpen, ", per_user_limit: 0"))
+	b.refuse("sales[1].per_user_limit: must be 1..20, is 0 (line 3)", "apply", file)
+	b.expectNothing(good, bad)
+	b.refuse("no such file", "apply", filepath.Join(filepath.Dir(file), "absent.yaml"))
+	b.must(os.Remove(filepath.Join(filepath.Dir(file), "ids.txt")))
+	b.refuse("allow_list: cannot read allow list", "apply", b.fileWithout("ids.txt", saleText(good, alreadyOpen, ", eligibility: {allow_list: ids.txt}")))
+	b.expectNothing(good, bad)
+}
+
+// fileWithout is file with one of the files beside it removed.
+func (b *bench) fileWithout(name string, sales ...string) string {
+	path := b.file(sales...)
+	b.must(os.Remove(filepath.Join(filepath.Dir(path), name)))
+	return path
+}
+
+func (b *bench) expectNothing(ids ...string) {
+	b.t.Helper()
+	for _, id := range ids {
+		if _, err := b.postgres.Entry(b.t.Context(), id); !errors.Is(err, pgstore.ErrNoSale) {
+			b.t.Errorf("postgres knows sale %s: %v", id, err)
+		}
+		if keys := b.raw.Keys(b.t.Context(), "sluice:{"+id+"}:*").Val(); len(keys) > 0 {
+			b.t.Errorf("redis has %q", keys)
+		}
+		if _, known := b.announced(id); known {
+			b.t.Errorf("the catalogue has sale %s", id)
+		}
+	}
+}
+
+func TestApply_LoadedSaleCannotChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id, other := newName(), newName()
+	b.run("apply", b.file(saleText(id, alreadyOpen, "")))
+	changed := strings.Replace(saleText(id, alreadyOpen, ", weight: 2"), "price: 100", "price: 99", 1)
+	b.refuse("price, weight", "apply", b.file(saleText(other, alreadyOpen, ""), changed))
+	b.expectNothing(other)
+	b.run("verify", id)
+}
+
+func TestApply_SaleThatIsNotLoadedMayChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	b.runKilled(pointApplied, "apply", b.file(saleText(id, opensLater, "")))
+	out := b.run("apply", b.file(strings.Replace(saleText(id, opensLater, ""), "total: 10", "total: 7", 1)))
+	if !strings.Contains(out, id+": updated total\n") {
+		t.Errorf("output %q", out)
+	}
+	snapshot, _, err := b.redis.Snapshot(t.Context(), id, 1)
+	b.must(err)
+	if snapshot.Stock != 7 {
+		t.Errorf("stock is %d, want 7", snapshot.Stock)
+	}
+	b.run("verify", id)
+}
+
+func TestApply_StoreOutOfReachChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	file := b.file(saleText(id, alreadyOpen, ""))
+	b.refuse("cannot reach redis", "apply", file, "-redis-url", "redis://127.0.0.1:1/0")
+	b.refuse("cannot connect to NATS", "apply", file, "-nats-url", "nats://127.0.0.1:1", "-timeout", "300ms")
+	b.refuse("cannot reach postgres", "apply", file, "-postgres-url", "postgres://127.0.0.1:1/postgres", "-timeout", "10s")
+	b.expectNothing(id)
+}
+
+func TestApply_AsksForMigrateFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.refuse("run warmup migrate", "apply", b.file(saleText(newName(), alreadyOpen, "")), "-postgres-url", newSchema(t))
+}
+
+func TestApply_AnotherLoaderHoldsTheSale(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id, other := newName(), newName()
+	unlock, err := b.postgres.LockSale(t.Context(), id)
+	b.must(err)
+	file := b.file(saleText(id, opensLater, ""), saleText(other, opensLater, ""))
+	b.refuse("locked by another process", "apply", file)
+	b.run("verify", other) // one sale's error does not keep the others back
+	unlock()
+	b.run("apply", file)
+	b.run("verify", id, other)
+}
+
+func TestMigrate_RepeatedChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if out := b.run("migrate"); !strings.HasPrefix(out, "schema: 0 migrations applied") {
+		t.Errorf("output %q", out)
+	}
+}
+
+func TestMigrate_RefusesBadLimits(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"-stream-replicas", "2"}, {"-stream-max-bytes", "0"}, {"-stream-max-messages", "0"}, {"-timeout", "0s"}} {
+		_, err := (&bench{t: t}).try(append([]string{"migrate", "-postgres-url", "postgres://127.0.0.1:1/x"}, args...)...)
+		if !errors.Is(err, service.ErrUsage) || !strings.Contains(err.Error(), args[0]) {
+			t.Errorf("%v: error %v, want a usage error that names the flag", args, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/shared/jetqueue"
+	"sluice/shared/service"
+)
+
+func runMigrate(ctx context.Context, in input) error {
+	var f storeFlags
+	var stream jetqueue.StreamConfig
+	fs := newFlags(in, "migrate", "")
+	f.register(fs)
+	fs.Int64Var(&stream.MaxBytes, "stream-max-bytes", 1<<30, "most `bytes` of hand-overs, of all sales together")
+	fs.Int64Var(&stream.MaxMessagesPerSale, "stream-max-messages", 1_000_000, "most hand-overs of one sale")
+	fs.IntVar(&stream.Replicas, "stream-replicas", 1, "copies of the stream and the catalogue, 1 or 3")
+	if err := service.Parse(fs, in.args, in.getenv); err != nil {
+		return err
+	}
+	if err := checkStream(stream); err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	s, err := openStores(ctx, in, f)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return s.migrate(ctx, in, stream)
+}
+
+func checkStream(c jetqueue.StreamConfig) error {
+	switch {
+	case c.MaxBytes < 1<<20:
+		return service.UsageErrorf("-stream-max-bytes (%s) must be at least %d, is %d", service.Variable("stream-max-bytes"), 1<<20, c.MaxBytes)
+	case c.MaxMessagesPerSale < 1:
+		return service.UsageErrorf("-stream-max-messages (%s) must be at least 1, is %d", service.Variable("stream-max-messages"), c.MaxMessagesPerSale)
+	case c.Replicas != 1 && c.Replicas != 3:
+		return service.UsageErrorf("-stream-replicas (%s) must be 1 or 3, is %d", service.Variable("stream-replicas"), c.Replicas)
+	}
+	return nil
+}
+
+func (s *stores) migrate(ctx context.Context, in input, stream jetqueue.StreamConfig) error {
+	applied, err := s.postgres.Migrate(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.queue.Ensure(ctx, stream); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(in.stdout, "schema: %d migrations applied; stream %s and bucket %s are there\n",
+		applied, jetqueue.StreamName, jetqueue.BucketName)
+	return err
+}
