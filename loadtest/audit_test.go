@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/stack"
+	"sluice/shared/sale"
+)
+
+// audited runs the command on the sale's stores and reads its report back.
+func audited(t *testing.T, s *soldSale, args ...string) (report.Report, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	info, err := json.Marshal(stack.Info{
+		Redis: stack.StoreInfo{URL: s.urls.Redis}, NATS: stack.StoreInfo{URL: s.urls.NATS}, Postgres: stack.StoreInfo{URL: s.urls.Postgres},
+	})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, stack.InfoFile), info, 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	defer cancel()
+	var out, log bytes.Buffer
+	args = append([]string{"audit", "-stack", filepath.Join(dir, stack.InfoFile), "-out", dir, "-wait", "300ms"}, args...)
+	failed := run(ctx, args, func(string) string { return "" }, &out, &log)
+	var rep report.Report
+	raw, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		t.Fatalf("no report (%v): %v\n%s%s", failed, err, out.String(), log.String())
+	}
+	must(t, json.Unmarshal(raw, &rep))
+	return rep, out.String(), failed
+}
+
+func TestAudit_SoldSalePasses(t *testing.T) {
+	t.Parallel()
+	s := sell(t)
+	rep, out, err := audited(t, s)
+	if err != nil || !rep.Verdict.Pass || rep.Verdict.Violations == nil || len(rep.Verdict.Violations) > 0 {
+		t.Fatalf("%v: %+v\n%s", err, rep.Verdict, out)
+	}
+	if rep.Orders.Total != 2 || rep.Orders.Pending != 2 {
+		t.Errorf("orders %+v", rep.Orders)
+	}
+	if !strings.Contains(out, s.id) || !strings.Contains(out, "verdict: pass") {
+		t.Errorf("printed\n%s", out)
+	}
+}
+
+func TestAudit_UnknownSaleIsAnError(t *testing.T) {
+	t.Parallel()
+	s := sell(t)
+	dir := t.TempDir()
+	info := `{"redis":{"url":"` + s.urls.Redis + `"},"nats":{"url":"` + s.urls.NATS + `"},"postgres":{"url":"` + s.urls.Postgres + `"}}`
+	must(t, os.WriteFile(filepath.Join(dir, "stack.json"), []byte(info), 0o600))
+	err := run(t.Context(), []string{"audit", "-stack", filepath.Join(dir, "stack.json"), "-out", dir, "-sale", "nobody", "-wait", "10ms"},
+		func(string) string { return "" }, &bytes.Buffer{}, &bytes.Buffer{})
+	if err == nil || errors.Is(err, errVerdict) {
+		t.Fatalf("audit of an unknown sale: %v", err)
+	}
+}
+
+// Each kind of violation, planted in the stores behind everybody's back, with the
+// constraint that forbids it dropped where there is one.
+func TestAudit_FindsEveryPlantedViolation(t *testing.T) {
+	t.Parallel()
+	order := `INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency, state,
+		shown_state, holds_unit, holds_slot, expires_at)
+		SELECT $1, sale_id, $2, slot, '', 9, now(), amount, currency, state, shown_state, holds_unit, holds_slot, expires_at
+		FROM orders WHERE id = $3`
+	cases := []struct {
+		name, invariant string
+		plant           func(t *testing.T, s *soldSale) (names string)
+	}{
+		{"more orders than units", "I1", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `ALTER TABLE sale_stock DROP CONSTRAINT sale_stock_never_oversold`)
+			s.exec(t, `UPDATE sale_stock SET total = 1`)
+			return "2 orders hold a unit of a total of 1"
+		}},
+		{"two orders in one slot", "I2", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `DROP INDEX orders_slot`)
+			s.exec(t, order, uuid.NewString(), "ann", s.rids[0])
+			return "user ann"
+		}},
+		{"accepted and never ordered", "I3", func(t *testing.T, s *soldSale) string {
+			lost := s.reserve(t.Context(), t, 1, "cid")
+			must(t, s.stock.HandedOver(t.Context(), s.id, 1, []string{lost[0].RID}))
+			return lost[0].RID
+		}},
+		{"left in handoff", "I3", func(t *testing.T, s *soldSale) string {
+			s.reserve(t.Context(), t, 1, "cid")
+			return "1 reservations are still in handoff"
+		}},
+		{"stock row drifted", "I4", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `UPDATE sale_stock SET held = held - 1`)
+			return "the stock row says 1 units are held, 2 orders hold one"
+		}},
+		{"unit stranded in Redis", "I4", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.Decr(t.Context(), s.key("stock")).Err())
+			return "Redis has 0 units in stock, Postgres has 1 free"
+		}},
+		{"given back without a release", "I5", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HIncrBy(t.Context(), s.key("counters"), "given", 1).Err())
+			return "1 given back"
+		}},
+		{"order from nowhere", "I6", func(t *testing.T, s *soldSale) string {
+			s.exec(t, order, uuid.NewString(), "eve", s.rids[0])
+			s.exec(t, `UPDATE sale_stock SET held = held + 1`)
+			return "of user eve"
+		}},
+		{"ticket went back", "I7", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `UPDATE orders SET state = 'paid', shown_state = 'paid' WHERE id = $1`, s.rids[1])
+			return s.rids[1]
+		}},
+		{"ticket lost", "I7", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HDel(t.Context(), s.key("tickets"), s.rids[0]).Err())
+			return s.rids[0]
+		}},
+		{"Redis offers a unit that is held", "I8", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.Incr(t.Context(), s.key("stock")).Err())
+			return "Redis offers 2 units"
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := sell(t)
+			names := c.plant(t, s)
+			rep, out, err := audited(t, s, "-sale", s.id)
+			if !errors.Is(err, errVerdict) || rep.Verdict.Pass {
+				t.Fatalf("passed with %v\n%s", err, out)
+			}
+			found := func(v sale.Violation) bool { return v.Invariant == c.invariant && strings.Contains(v.Detail, names) }
+			if !slices.ContainsFunc(rep.Verdict.Violations, found) {
+				t.Fatalf("no violation of %s that names %q:\n%s", c.invariant, names, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sluice/shared/pgstore"
+	"sluice/shared/sale"
+)
+
+// restPause is how long to wait before looking again whether a sale is at rest.
+const restPause = 100 * time.Millisecond
+
+// Audit reads the evidence of one sale until it is at rest or patience is over,
+// and judges it. A sale still moving when patience is over is judged as under
+// way; one that stands still with unfinished work is judged as finished.
+// seen is what a client recorded, nil when none did.
+func (s *Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, patience time.Duration) (sale.Evidence, sale.Verdict, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		e, err := s.Evidence(ctx, saleID)
+		e.Client = seen
+		over := !time.Now().Before(deadline)
+		if err == nil {
+			e.Waited = over && e.Still
+			verdict := sale.Audit(e)
+			if verdict.AtRest || over {
+				return e, verdict, nil
+			}
+		} else if over || ctx.Err() != nil {
+			return e, sale.Verdict{}, err
+		}
+		select {
+		case <-ctx.Done():
+			return e, sale.Verdict{}, fmt.Errorf("cannot audit sale %s: %w", saleID, ctx.Err())
+		case <-time.After(restPause):
+		}
+	}
+}
+
+// Evidence reads one sale from the three stores: Postgres first and, to see
+// whether anything moved meanwhile, Postgres and Redis once more at the end.
+func (s *Stores) Evidence(ctx context.Context, saleID string) (sale.Evidence, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	before, err := s.position(ctx, saleID)
+	if err != nil {
+		return sale.Evidence{}, err
+	}
+	e := evidenceOf(before)
+	if e.HandedOver, err = s.handedOver(ctx, saleID); err != nil {
+		return sale.Evidence{}, err
+	}
+	keep := func(t sale.Ticket) { e.Redis.Tickets = append(e.Redis.Tickets, t) }
+	if err := s.Redis.EachTicket(ctx, saleID, before.rows.Entry.Epoch, keep); err != nil {
+		return sale.Evidence{}, err
+	}
+	after, err := s.position(ctx, saleID)
+	if err != nil {
+		return sale.Evidence{}, err
+	}
+	e.Still = before.numbers() == after.numbers()
+	return e, nil
+}
+
+// position is how far a sale has come in Postgres and Redis.
+type position struct {
+	rows     pgstore.AuditRows
+	snapshot sale.Snapshot
+	handOff  sale.HandOff
+}
+
+func (s *Stores) position(ctx context.Context, saleID string) (p position, err error) {
+	if p.rows, err = s.Postgres.AuditSale(ctx, saleID); err != nil {
+		return p, err
+	}
+	p.snapshot, p.handOff, err = s.Redis.Snapshot(ctx, saleID, p.rows.Entry.Epoch)
+	return p, err
+}
+
+// numbers are what changes whenever the sale moves.
+type numbers struct {
+	epoch, total, held, stock, accepted, served, given, handOff int64
+	orders, releases, unapplied                                 int
+}
+
+func (p position) numbers() numbers {
+	return numbers{
+		epoch: p.rows.Entry.Epoch, total: p.rows.Total, held: p.rows.Held,
+		stock: p.snapshot.Stock, accepted: p.snapshot.Accepted, served: p.snapshot.Served, given: p.snapshot.Given,
+		handOff: p.handOff.Count,
+		orders:  len(p.rows.Orders), releases: len(p.rows.Releases), unapplied: p.rows.Unapplied,
+	}
+}
+
+func evidenceOf(p position) sale.Evidence {
+	return sale.Evidence{
+		SaleID: p.rows.Entry.ID, PerUserLimit: p.rows.Entry.PerUserLimit,
+		Total: p.rows.Total, Held: p.rows.Held, Orders: p.rows.Orders,
+		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied,
+		Redis: sale.RedisEvidence{
+			// An epoch starts with counters such that this holds for its total.
+			Loaded: p.snapshot.Total,
+			Stock:  p.snapshot.Stock, Accepted: p.snapshot.Accepted, Given: p.snapshot.Given, HandOff: p.handOff.Count,
+		},
+	}
+}
+
+// handedOver lists the rids in the stream. A message that cannot be decoded names
+// none; if it carried a reservation, its ticket is missed by the audit.
+func (s *Stores) handedOver(ctx context.Context, saleID string) ([]string, error) {
+	var rids []string
+	err := s.Queue.HandOvers(ctx, saleID, func(_ uint64, h sale.HandOver, unreadable error) error {
+		if unreadable == nil {
+			for _, r := range h.Reservations {
+				rids = append(rids, r.RID)
+			}
+		}
+		return nil
+	})
+	return rids, err
+}

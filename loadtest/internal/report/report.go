@@ -1,0 +1,130 @@
+// Package report writes what a run found: a JSON file that other people's scripts
+// read, and tables for the terminal.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"sluice/loadtest/internal/record"
+	"sluice/shared/sale"
+)
+
+// Report of a run. Its JSON is a promise: members are added, never renamed.
+type Report struct {
+	Verdict      sale.Verdict              `json:"verdict"`
+	Orders       Orders                    `json:"orders"`
+	Funnel       map[string]Layer          `json:"funnel"`
+	Latency      map[string]record.Summary `json:"latency"` // by class, in ms
+	QueueWait    QueueWait                 `json:"queue_wait"`
+	DBWritesPerS float64                   `json:"db_writes_per_s"`
+	Config       map[string]any            `json:"config"`
+	Machine      Machine                   `json:"machine"`
+}
+
+// Orders counts order rows by state. Total leaves the rejected ones out.
+type Orders struct {
+	Total     int `json:"total"`
+	Pending   int `json:"pending"`
+	Paid      int `json:"paid"`
+	Expired   int `json:"expired"`
+	Cancelled int `json:"cancelled"`
+	Rejected  int `json:"rejected"`
+	Refunded  int `json:"refunded"`
+}
+
+// CountOrders counts rows by state.
+func CountOrders(rows []sale.Order) Orders {
+	var o Orders
+	for _, row := range rows {
+		switch row.State {
+		case sale.OrderPending:
+			o.Pending++
+		case sale.OrderPaid:
+			o.Paid++
+		case sale.OrderExpired:
+			o.Expired++
+		case sale.OrderCancelled:
+			o.Cancelled++
+		case sale.OrderRejected:
+			o.Rejected++
+		case sale.OrderRefunded:
+			o.Refunded++
+		}
+	}
+	o.Total = len(rows) - o.Rejected
+	return o
+}
+
+// Plus adds up the counts of two sales.
+func (o Orders) Plus(p Orders) Orders {
+	return Orders{
+		Total: o.Total + p.Total, Pending: o.Pending + p.Pending, Paid: o.Paid + p.Paid, Expired: o.Expired + p.Expired,
+		Cancelled: o.Cancelled + p.Cancelled, Rejected: o.Rejected + p.Rejected, Refunded: o.Refunded + p.Refunded,
+	}
+}
+
+// Layer of the funnel: what came in and how it left. What did not leave by an
+// exit went on to the next layer.
+type Layer struct {
+	Entered int64            `json:"entered"`
+	Exits   map[string]int64 `json:"exits"`
+}
+
+// QueueWait is how long reservations waited for their outcome, in seconds.
+type QueueWait struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+}
+
+// Machine is where a run ran.
+type Machine struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+	Go   string `json:"go"`
+}
+
+// ThisMachine describes the machine that runs the caller.
+func ThisMachine() Machine {
+	return Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
+}
+
+// Fail adds a violation to the verdict.
+func (r *Report) Fail(invariant, format string, args ...any) {
+	r.Verdict.Pass = false
+	r.Verdict.Violations = append(r.Verdict.Violations, sale.Violation{Invariant: invariant, Detail: fmt.Sprintf(format, args...)})
+}
+
+// Write puts the report at dir/report.json, in one piece.
+func (r Report) Write(dir string) error {
+	r.Verdict.Violations = append([]sale.Violation{}, r.Verdict.Violations...)
+	r.Funnel, r.Latency, r.Config = orEmpty(r.Funnel), orEmpty(r.Latency), orEmpty(r.Config)
+	encoded, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot encode report: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot write report: %w", err)
+	}
+	draft := filepath.Join(dir, ".report.json")
+	if err := os.WriteFile(draft, append(encoded, '\n'), 0o644); err != nil {
+		return fmt.Errorf("cannot write report: %w", err)
+	}
+	if err := os.Rename(draft, filepath.Join(dir, "report.json")); err != nil {
+		return fmt.Errorf("cannot write report: %w", err)
+	}
+	return nil
+}
+
+func orEmpty[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
+}

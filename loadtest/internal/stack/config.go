@@ -1,0 +1,58 @@
+package stack
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Most processes of one kind: a stack is for one machine.
+const maxProcesses = 16
+
+// Config of a stack.
+type Config struct {
+	Gateways, Workers int
+	SalesFile         string // given to warmup apply
+	OutDir            string // gets stack.json and logs/; made if missing
+	BinDir            string // has gateway, worker, warmup and nats-server
+	Log               *slog.Logger
+
+	// FirstEnv is extra environment, such as a failpoint, of a process named
+	// "gateway-0" or "worker-1", for its first run only: its successors are without.
+	FirstEnv map[string][]string
+}
+
+// check finds what can be known before anything is started.
+func (c Config) check() error {
+	if c.Gateways < 1 || c.Gateways > maxProcesses {
+		return fmt.Errorf("cannot run %d gateways: -gateways must be 1 to %d", c.Gateways, maxProcesses)
+	}
+	if c.Workers < 1 || c.Workers > maxProcesses {
+		return fmt.Errorf("cannot run %d workers: -workers must be 1 to %d", c.Workers, maxProcesses)
+	}
+	if c.SalesFile == "" {
+		return fmt.Errorf("-sales is missing: name the file with the sales to open")
+	}
+	if info, err := os.Stat(c.SalesFile); err != nil {
+		return fmt.Errorf("cannot read the sales file of -sales: %w", err)
+	} else if info.IsDir() {
+		return fmt.Errorf("cannot read the sales file of -sales: %s is a directory", c.SalesFile)
+	}
+	for _, program := range []string{"gateway", "worker", "warmup", "nats-server"} {
+		if _, err := os.Stat(filepath.Join(c.BinDir, program)); err != nil {
+			return fmt.Errorf("%s is not in %s: run 'make setup build', or name another -bin", program, c.BinDir)
+		}
+	}
+	return nil
+}
+
+// childEnv is this process's environment without what would configure Sluice: a
+// stack must not depend on the shell it was started from.
+func childEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "SLUICE_")
+	})
+}

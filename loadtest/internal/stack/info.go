@@ -1,0 +1,94 @@
+package stack
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// InfoFile is the name of the announcement in Config.OutDir.
+const InfoFile = "stack.json"
+
+// Info says where everything is. Its JSON form is a promise to other people's
+// scripts.
+type Info struct {
+	Gateways []GatewayInfo `json:"gateways"`
+	Workers  []WorkerInfo  `json:"workers"`
+	Redis    StoreInfo     `json:"redis"`
+	NATS     StoreInfo     `json:"nats"`
+	Postgres StoreInfo     `json:"postgres"`
+	Secrets  Secrets       `json:"secrets"`
+	Dir      string        `json:"dir"` // holds the stores' data and logs
+}
+
+// GatewayInfo is one gateway: where buyers reach it, and its health and metrics.
+type GatewayInfo struct {
+	URL    string `json:"url"`
+	OpsURL string `json:"ops_url"`
+	PID    int    `json:"pid"`
+}
+
+// WorkerInfo is one worker: where buyers read their orders, and its admin, health
+// and metrics.
+type WorkerInfo struct {
+	URL      string `json:"url"`
+	AdminURL string `json:"admin_url"`
+	PID      int    `json:"pid"`
+}
+
+// StoreInfo is one store, with the URL its clients connect to.
+type StoreInfo struct {
+	URL string `json:"url"`
+	PID int    `json:"pid"`
+}
+
+// ReadInfo reads the announcement at path.
+func ReadInfo(path string) (Info, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return Info{}, fmt.Errorf("cannot read the running stack: %w", err)
+	}
+	var info Info
+	if err := json.Unmarshal(content, &info); err != nil {
+		return Info{}, fmt.Errorf("cannot read the running stack from %s: %w", path, err)
+	}
+	return info, nil
+}
+
+// EnvFile is the name of the shell's view of the announcement: the first gateway's
+// and worker's URL, and what warmup needs.
+const EnvFile = "env"
+
+// write replaces the announcement in dir at once: a reader sees the old one or the
+// new one. It holds secrets, so it is for this user only.
+func (i Info) write(dir string) error {
+	content, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return fmt.Errorf("cannot announce the stack: %w", err)
+	}
+	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv()); err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, InfoFile), append(content, '\n'))
+}
+
+func (i Info) shellEnv() []byte {
+	var text []byte
+	for _, variable := range append(i.warmupEnv(), "GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL) {
+		name, value, _ := strings.Cut(variable, "=")
+		text = fmt.Appendf(text, "export %s='%s'\n", name, value)
+	}
+	return text
+}
+
+func replace(path string, content []byte) error {
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return fmt.Errorf("cannot announce the stack: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("cannot announce the stack: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"sluice/shared/devstack"
+)
+
+// How long things may take. The graces add up, with the stores', to less than 20 s.
+const (
+	readyTimeout = 90 * time.Second // generous: programs with the race detector on a busy machine
+	probeTimeout = 2 * time.Second
+	probeEvery   = 25 * time.Millisecond
+	gatewayGrace = 6 * time.Second
+	workerGrace  = 4 * time.Second
+)
+
+// Stack is a running Sluice.
+type Stack struct {
+	config    Config
+	log       *slog.Logger
+	lock      *os.File // on OutDir: one stack there at a time
+	stores    *devstack.Stack
+	secrets   Secrets
+	gateways  []*child
+	workers   []*child
+	stop      context.CancelFunc // ends supervision
+	wait      sync.WaitGroup     // for supervision
+	mu        sync.Mutex         // of the announcement
+	announced bool
+}
+
+// Start runs a stack and returns once every sale is loaded, every process ready, and
+// stack.json written. ctx bounds the start only. On an error nothing is left running.
+func Start(ctx context.Context, config Config) (*Stack, error) {
+	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), stop: func() {}}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Stack) start(ctx context.Context) (err error) {
+	if s.lock, err = lockOutDir(s.config.OutDir); err != nil {
+		return err
+	}
+	if err := newLogDir(s.logDir()); err != nil {
+		return err
+	}
+	if s.stores, err = devstack.Start(ctx, devstack.Options{BinDir: s.config.BinDir, Log: s.log}); err != nil {
+		return err
+	}
+	if err := s.warmup(ctx, "migrate"); err != nil {
+		return err
+	}
+	if err := s.warmup(ctx, "apply", s.config.SalesFile); err != nil {
+		return err
+	}
+	if err := s.startChildren(ctx); err != nil {
+		return err
+	}
+	if err := s.awaitAll(ctx); err != nil {
+		return err
+	}
+	s.superviseAll(ctx)
+	s.mu.Lock()
+	s.announced = true
+	s.mu.Unlock()
+	return s.announce()
+}
+
+// superviseAll begins only when all are ready: what dies before is not started
+// again but fails the start.
+func (s *Stack) superviseAll(ctx context.Context) {
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	for name, m := range s.members() {
+		s.wait.Go(func() { s.supervise(ctx, name, m) })
+	}
+}
+
+// Close stops everything, gateways before workers before stores, and removes
+// stack.json and the stores' data. The logs stay in OutDir. It reports processes that
+// had to be killed, raced or panicked.
+func (s *Stack) Close() error {
+	s.stop()
+	s.wait.Wait()
+	errs := []error{s.withdraw(), closeAll(s.gateways), closeAll(s.workers)}
+	if s.stores != nil {
+		errs = append(errs, s.stores.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, checkLogs(s.logDir()), s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func closeAll(children []*child) error {
+	errs := make([]error, len(children))
+	var wait sync.WaitGroup
+	for i, c := range children {
+		wait.Go(func() { errs[i] = c.close() })
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// Kill sends SIGKILL to a process and returns when its successor is ready. The role
+// is gateway, worker, redis, nats or postgres; stores have index 0.
+func (s *Stack) Kill(ctx context.Context, role string, index int) error {
+	name := role
+	if role == "gateway" || role == "worker" {
+		name = childName(role, index)
+	}
+	m, ok := s.members()[name]
+	if !ok {
+		return fmt.Errorf("cannot kill %s: the stack has no such process", name)
+	}
+	pid := m.PID()
+	if err := m.Kill(); err != nil {
+		return err
+	}
+	return poll(ctx, func() error {
+		if m.PID() == pid {
+			return fmt.Errorf("%s was not started again", name)
+		}
+		if c, ok := m.(*child); ok {
+			return c.ready(ctx)
+		}
+		return nil
+	})
+}
+
+// Info says where everything is now.
+func (s *Stack) Info() Info {
+	info := Info{
+		Gateways: []GatewayInfo{}, Workers: []WorkerInfo{}, Secrets: s.secrets, Dir: s.stores.Dir(),
+		Redis:    StoreInfo{URL: s.stores.Redis.URL(), PID: s.stores.Redis.PID()},
+		NATS:     StoreInfo{URL: s.stores.NATS.URL(), PID: s.stores.NATS.PID()},
+		Postgres: StoreInfo{URL: s.stores.Postgres.URL(), PID: s.stores.Postgres.PID()},
+	}
+	for _, c := range s.gateways {
+		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
+	}
+	for _, c := range s.workers {
+		info.Workers = append(info.Workers, WorkerInfo{URL: c.url(), AdminURL: c.opsURL(), PID: c.PID()})
+	}
+	return info
+}
+
+// members returns all that is supervised, by name.
+func (s *Stack) members() map[string]member {
+	members := map[string]member{"redis": s.stores.Redis, "nats": s.stores.NATS, "postgres": s.stores.Postgres}
+	for _, children := range [][]*child{s.gateways, s.workers} {
+		for _, c := range children {
+			members[c.name] = c
+		}
+	}
+	return members
+}
+
+func (s *Stack) logDir() string { return filepath.Join(s.config.OutDir, "logs") }

@@ -1,0 +1,29 @@
+// Command loadtest runs Sluice on one machine, attacks it, and audits what became
+// of every attempt.
+package main
+
+import (
+	"context"
+	"io"
+
+	"sluice/loadtest/internal/stack"
+	"sluice/shared/service"
+)
+
+// command is one thing that loadtest does.
+type command func(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error
+
+func main() { service.Main("loadtest", run) }
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	const names = "up (a stack in the foreground), demo (one whole flash sale, judged) or audit (of a running stack); -help lists the flags of each"
+	commands := map[string]command{"up": stack.Up, "demo": demoCommand, "audit": auditCommand}
+	if len(args) == 0 {
+		return service.UsageErrorf("name a command: %s", names)
+	}
+	do, ok := commands[args[0]]
+	if !ok {
+		return service.UsageErrorf("unknown command %q: name one of %s", args[0], names)
+	}
+	return do(ctx, args[1:], getenv, stdout, stderr)
+}
