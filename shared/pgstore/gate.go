@@ -15,7 +15,7 @@ import (
 // waits to close the gate is next (3 to 11 ms).
 const (
 	passGate  = `SELECT pg_advisory_xact_lock_shared(` + gateKey + `)`
-	closeGate = `SELECT pg_advisory_xact_lock_shared(` + gateKey + `)`
+	closeGate = `SELECT pg_advisory_xact_lock(` + gateKey + `)`
 	gateKey   = `hashtextextended('sluice/gate/' || current_schema() || '/' || $1, 0)`
 )
 

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sluice/loadtest/internal/attack"
+	"sluice/loadtest/internal/collect"
+	"sluice/loadtest/internal/record"
+	"sluice/loadtest/internal/stack"
+	"sluice/shared/auth"
+	"sluice/shared/sale"
+)
+
+// A crowd of buyers, each with one attempt, for half as many units, over as long
+// as the kills take.
+const (
+	killUnits    = 600
+	killBuyers   = 1200
+	killRate     = 200 // attempts a second
+	healPatience = 60 * time.Second
+)
+
+// killed is one sale under load during which processes die.
+type killed struct {
+	t      *testing.T
+	dir    string
+	stack  *stack.Stack
+	stores *collect.Stores
+	tokens []string
+
+	winners record.Winners
+	faults  sync.Map // buyer → true: attempts without an answer, or with an unknown outcome
+}
+
+// programs is the directory with the programs under test.
+func programs(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts whole stacks")
+	}
+	bin := os.Getenv("SLUICE_BIN")
+	if bin == "" {
+		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
+	}
+	return bin
+}
+
+func openForKilling(ctx context.Context, t *testing.T, firstEnv map[string][]string) *killed {
+	t.Helper()
+	dir := t.TempDir()
+	sales := filepath.Join(dir, "sales.yaml")
+	text := fmt.Sprintf("sales:\n  - {id: kill, title: T, sku: S, total: %d, price: 100, currency: CNY, opens_at: %s, closes_at: %s}\n",
+		killUnits, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
+	if err := os.WriteFile(sales, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, err := stack.Start(ctx, stack.Config{Gateways: 2, Workers: 2, SalesFile: sales, OutDir: dir, BinDir: programs(t), Log: quiet, FirstEnv: firstEnv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k := &killed{t: t, dir: dir, stack: s, tokens: make([]string, killBuyers)}
+	if k.stores, err = collect.Open(ctx, storeURLs(s.Info()), quiet); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = k.stores.Close() })
+	secrets := s.Info().Secrets
+	for i := range k.tokens {
+		k.tokens[i], err = auth.Mint([]byte(secrets.JWTHS256), secrets.JWTIssuer, secrets.JWTAudience, fmt.Sprintf("buyer-%d", i), sale.Claims{}, time.Now(), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+func (k *killed) gateway(i int) string {
+	gateways := k.stack.Info().Gateways
+	return gateways[i%len(gateways)].URL
+}
+
+// attackAll sends one attempt for every buyer, alternating between the gateways.
+func (k *killed) attackAll(ctx context.Context) {
+	attacker := attack.New(attack.Config{Connections: 32, Timeout: 5 * time.Second})
+	defer attacker.Close()
+	attacker.Run(ctx, attack.Plan{
+		Attempts: killBuyers, Start: time.Now(),
+		Due:      func(i int) time.Duration { return time.Duration(i) * time.Second / killRate },
+		Shot:     func(i int) attack.Shot { return attack.Shot{URL: k.gateway(i) + "/v1/sales/kill/orders", Token: k.tokens[i]} },
+		Answered: k.answered,
+	})
+}
+
+func (k *killed) answered(buyer int, a attack.Answer) {
+	if a.Outcome == attack.OutcomeFault || a.Outcome == sale.Unavailable.String() {
+		k.faults.Store(buyer, true)
+	}
+	if a.Ticket.Ticket == "" {
+		return
+	}
+	rid, err := attack.RID(a.Ticket.Ticket)
+	if err != nil {
+		k.t.Error(err)
+		return
+	}
+	k.winners.Answer(buyer, a.Ticket.Ticket, rid, a.Outcome == sale.Accepted.String(), a.Ticket.Status)
+}
+
+// judge waits until the sale is at rest and audits it with what buyers were told:
+// every 202 has its outcome, nothing is stranded, the stores agree.
+func (k *killed) judge(ctx context.Context) sale.Evidence {
+	k.t.Helper()
+	e, verdict, err := k.stores.Audit(ctx, "kill", k.winners.Seen(), healPatience)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if !verdict.Pass || !verdict.AtRest {
+		k.t.Errorf("at rest %v, violations %v", verdict.AtRest, verdict.Violations)
+	}
+	if n := len(k.winners.All()); n < killUnits/2 {
+		k.t.Errorf("only %d of %d buyers were told of a reservation: the load missed the sale", n, killBuyers)
+	}
+	return e
+}
+
+// strandedBuyers asks, for every buyer whose attempt had no answer or an unknown
+// one, for their tickets: whoever has an order finds it there, confirmed. It
+// returns how many did.
+func (k *killed) strandedBuyers(e sale.Evidence) int {
+	k.t.Helper()
+	orders := make(map[string]string, len(e.Orders)) // user → rid
+	for _, o := range e.Orders {
+		orders[o.UserID] = o.RID
+	}
+	buyers := attack.NewBuyers(4, 5*time.Second)
+	defer buyers.Close()
+	found := 0
+	k.faults.Range(func(key, _ any) bool {
+		buyer := key.(int)
+		rid, has := orders[fmt.Sprintf("buyer-%d", buyer)]
+		mine, err := buyers.MyTickets(k.gateway(buyer+1), k.tokens[buyer], "kill")
+		switch {
+		case err != nil:
+			k.t.Error(err)
+		case has && (len(mine) != 1 || mine[0].Status != sale.StatusConfirmed):
+			k.t.Errorf("buyer %d has order %s but these tickets: %v", buyer, rid, mine)
+		case !has && len(mine) != 0:
+			k.t.Errorf("buyer %d has no order but these tickets: %v", buyer, mine)
+		case has:
+			found++
+		}
+		return true
+	})
+	return found
+}
+
+// pid of a process named like "gateway-0", as last started.
+func (k *killed) pid(process string) int {
+	info := k.stack.Info()
+	pids := map[string]int{}
+	for i, g := range info.Gateways {
+		pids[fmt.Sprintf("gateway-%d", i)] = g.PID
+	}
+	for i, w := range info.Workers {
+		pids[fmt.Sprintf("worker-%d", i)] = w.PID
+	}
+	return pids[process]
+}
+
+// logged reports whether the process's log has the text.
+func (k *killed) logged(process, text string) bool {
+	k.t.Helper()
+	content, err := os.ReadFile(filepath.Join(k.dir, "logs", process+".log"))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return strings.Contains(string(content), text)
+}
+
+func TestKill_AtTheExactPointLosesAndStrandsNothing(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		point, process string
+		buyersAffected bool // buyers lose their connection and find the ticket later
+	}{
+		{"gateway.reserved", "gateway-0", true},
+		{"gateway.handed_over", "gateway-1", true},
+		{"worker.before_commit", "worker-0", false},
+		{"worker.after_commit", "worker-1", false},
+		{"worker.before_ack", "worker-0", false},
+	} {
+		t.Run(tc.point, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			k := openForKilling(ctx, t, map[string][]string{tc.process: {"SLUICE_FAILPOINTS=" + tc.point + "=kill@5"}})
+			before := k.pid(tc.process)
+			k.attackAll(ctx)
+			e := k.judge(ctx)
+			if after := k.pid(tc.process); after == before || !k.logged(tc.process, "FAILPOINTS ARMED") {
+				t.Errorf("%s was not killed at %s: the window was missed", tc.process, tc.point)
+			}
+			if found := k.strandedBuyers(e); tc.buyersAffected && found == 0 {
+				t.Errorf("no buyer lost a connection and found a ticket later: the window was missed")
+			}
+		})
+	}
+}
+
+func TestKill_AtRandomLosesAndStrandsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	k := openForKilling(ctx, t, nil)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	attacking := make(chan struct{})
+	go func() {
+		defer close(attacking)
+		k.attackAll(ctx)
+	}()
+	kills := 0
+	for under := true; under; {
+		role := [...]string{"gateway", "worker"}[random.IntN(2)]
+		if err := k.stack.Kill(ctx, role, random.IntN(2)); err != nil {
+			t.Error(err)
+		}
+		kills++
+		select {
+		case <-attacking:
+			under = false
+		case <-time.After(time.Duration(random.IntN(300)) * time.Millisecond):
+		}
+	}
+	<-attacking
+	e := k.judge(ctx)
+	found := k.strandedBuyers(e)
+	t.Logf("%d kills, %d orders, %d buyers found their ticket after an unknown outcome", kills, len(e.Orders), found)
+	if kills < 3 {
+		t.Errorf("%d kills during the sale", kills)
+	}
+}
