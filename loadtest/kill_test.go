@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -64,7 +63,7 @@ func openForKilling(ctx context.Context, t *testing.T, firstEnv map[string][]str
 	if err := os.WriteFile(sales, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.DiscardHandler)
 	s, err := stack.Start(ctx, stack.Config{Gateways: 2, Workers: 2, SalesFile: sales, OutDir: dir, BinDir: programs(t), Log: quiet, FirstEnv: firstEnv})
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +99,10 @@ func (k *killed) attackAll(ctx context.Context) {
 	defer attacker.Close()
 	attacker.Run(ctx, attack.Plan{
 		Attempts: killBuyers, Start: time.Now(),
-		Due:      func(i int) time.Duration { return time.Duration(i) * time.Second / killRate },
-		Shot:     func(i int) attack.Shot { return attack.Shot{URL: k.gateway(i) + "/v1/sales/kill/orders", Token: k.tokens[i]} },
+		Due: func(i int) time.Duration { return time.Duration(i) * time.Second / killRate },
+		Shot: func(i int) attack.Shot {
+			return attack.Shot{URL: k.gateway(i) + "/v1/sales/kill/orders", Token: k.tokens[i]}
+		},
 		Answered: k.answered,
 	})
 }
