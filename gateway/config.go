@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"time"
 
@@ -22,7 +23,9 @@ type config struct {
 	horizon                time.Duration
 	drain                  time.Duration
 	maxConnections         int
+	waiters                int
 	funnel                 funnel.Config
+	address                funnel.AddressConfig
 }
 
 func parse(args []string, getenv func(string) string) (config, error) {
@@ -47,6 +50,15 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.funnel.BatchSize, "reserve-batch", 256, "most attempts in one reserve call")
 	fs.IntVar(&c.funnel.InFlight, "reserve-in-flight", 1, "reserve calls of one sale at a time")
 	fs.IntVar(&c.funnel.LineLength, "reserve-line", 4096, "most attempts of one sale that wait for a reserve call")
+	fs.IntVar(&c.funnel.TotalLine, "reserve-line-total", 16384, "the same for all sales together")
+	fs.Float64Var(&c.funnel.AdmitRate, "admit-rate", 0, "attempts a second let through to Redis; 0 is unlimited")
+	fs.Float64Var(&c.funnel.AdmitSaleRate, "admit-sale-rate", 0, "the same for each sale")
+	fs.DurationVar(&c.funnel.AdmitWait, "admit-wait", 200*time.Millisecond, "most time that an attempt waits to be let through")
+	fs.DurationVar(&c.funnel.InstantBudget, "instant-budget", time.Second, "most time that an instant sale's attempt waits for its outcome")
+	fs.Float64Var(&c.address.Rate, "address-rate", 50, "attempts a second of one client address; 0 is unlimited")
+	fs.IntVar(&c.address.Burst, "address-burst", 100, "attempts at once of one client address")
+	fs.IntVar(&c.address.Clients, "address-clients", 100_000, "client addresses remembered")
+	fs.IntVar(&c.waiters, "ticket-waiters", 10_000, "most reads of tickets that wait at a time")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
@@ -65,12 +77,14 @@ func (c config) check() error {
 		return service.UsageErrorf("-ticket-key (SLUICE_TICKET_KEY) must have at least 32 bytes, has %d", len(c.ticketKey))
 	case c.redisPool < 1:
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) must be at least 1, is %d", c.redisPool)
+	case c.waiters < 0:
+		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must not be negative, is %d", c.waiters)
 	case c.maxConnections < 1:
 		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must be at least 1, is %d", c.maxConnections)
 	case c.redisTimeout <= 0 || c.refresh <= 0:
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) and -refresh (SLUICE_REFRESH) must be positive")
 	}
-	if err := c.funnel.Check(); err != nil {
+	if err := errors.Join(c.funnel.Check(), c.address.Check()); err != nil {
 		return service.UsageErrorf("%v", err)
 	}
 	return nil

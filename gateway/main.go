@@ -7,22 +7,19 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"time"
 
-	"github.com/valyala/fasthttp"
+	"github.com/prometheus/client_golang/prometheus"
 	"sluice/gateway/internal/catalog"
 	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/httpapi"
+	"sluice/gateway/internal/tickets"
 	"sluice/shared/auth"
 	"sluice/shared/failpoint"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
-
-// shutdownTimeout bounds how long requests in flight may take to finish.
-const shutdownTimeout = 10 * time.Second
 
 func main() { service.Main("gateway", run) }
 
@@ -35,102 +32,84 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	points, err := failpoint.Load(getenv, log, funnel.PointReserved, funnel.PointHandedOver)
-	if err != nil {
+	g := gateway{config: c, log: log, sales: catalog.New(), waiters: tickets.NewWaiters(c.waiters), registry: service.NewRegistry()}
+	if g.points, err = failpoint.Load(getenv, log, funnel.PointReserved, funnel.PointHandedOver); err != nil {
 		return err
 	}
-	verifier, signer, err := newKeys(c)
-	if err != nil {
+	if err := g.keys(); err != nil {
 		return err
 	}
-	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
-	if err != nil {
+	if g.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout}); err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
-	defer stock.Close()
+	defer g.stock.Close()
 
-	sales := catalog.New()
 	health := service.NewHealth(time.Now)
-	warm := newWarmUp(health, c, sales, stock)
-	registry := service.NewRegistry()
-	ops, err := service.NewOps(c.opsListen, health, registry)
+	warm := newWarmUp(health, c, g.sales, g.stock)
+	ops, err := service.NewOps(c.opsListen, health, g.registry)
 	if err != nil {
 		return err
 	}
-	exits := funnel.NewExits(registry)
-
 	defer serveOps(ops, log)()
-
-	queue, err := warm.connect(ctx, jetqueue.Config{URL: c.natsURL, Name: "sluice-gateway", Log: log})
-	if err != nil {
+	if g.queue, err = warm.connect(ctx, jetqueue.Config{URL: c.natsURL, Name: "sluice-gateway", Log: log}); err != nil {
 		return ended(ctx, err)
 	}
-	defer queue.Close()
-	follow := newFollowers(sales, stock, queue, c.refresh, log)
+	defer g.queue.Close()
+	follow := g.follow()
 	defer follow.stop()
 	if err := warm.catalogue(ctx, follow); err != nil {
 		return ended(ctx, err)
 	}
-
-	f := funnel.New(c.funnel, funnel.Parts{Stock: stock, Queue: queue, Verifier: verifier, Failpoints: points, Exits: exits, Log: log})
+	f, api, err := g.open()
+	if err != nil {
+		return err
+	}
 	defer f.Close()
-	api := httpapi.New(httpapi.Parts{Catalog: sales, Funnel: f, Exits: exits, Tickets: stock, Verifier: verifier, Signer: signer,
-		ReadTimeout: 2 * c.redisTimeout, Log: log})
-	return serve(ctx, c, httpapi.NewServer(api, c.maxConnections), health, warm, log)
+	return g.serve(ctx, api, health, warm)
 }
 
-// newKeys prepares what verifies tokens and what signs tickets.
-func newKeys(c config) (*auth.Verifier, *auth.TicketSigner, error) {
-	verifier, err := auth.NewVerifier(auth.VerifierConfig{
-		HS256Keys: [][]byte{[]byte(c.jwtKey)}, Issuer: c.jwtIssuer, Audience: c.jwtAudience, Leeway: 5 * time.Second})
+// gateway is what a process is wired of.
+type gateway struct {
+	config   config
+	log      *slog.Logger
+	points   *failpoint.Set
+	registry *prometheus.Registry
+	verifier *auth.Verifier
+	signer   *auth.TicketSigner
+	stock    *redisstock.Client
+	queue    *jetqueue.Queue
+	sales    *catalog.Catalog
+	waiters  *tickets.Waiters
+}
+
+// keys prepares what verifies tokens and what signs tickets.
+func (g *gateway) keys() (err error) {
+	g.verifier, err = auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{[]byte(g.config.jwtKey)},
+		Issuer: g.config.jwtIssuer, Audience: g.config.jwtAudience, Leeway: 5 * time.Second})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	signer, err := auth.NewTicketSigner([]byte(c.ticketKey))
-	return verifier, signer, err
+	g.signer, err = auth.NewTicketSigner([]byte(g.config.ticketKey))
+	return err
 }
 
-// serve answers buyers until ctx ends, then drains: unready first, serve on, finish.
-func serve(ctx context.Context, c config, server *fasthttp.Server, health *service.Health, warm *warmUp, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", c.listen)
+// open builds the funnel and the API in front of it.
+func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
+	address, err := funnel.NewAddressLimit(g.config.address)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s (flag -listen): %w", c.listen, err)
+		return nil, nil, fmt.Errorf("cannot limit addresses: %w", err)
 	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	warm.listening.Done()
-	log.Info("gateway serves", "address", listener.Addr().String())
-	select {
-	case err := <-failed:
-		return fmt.Errorf("cannot serve on %s: %w", c.listen, err)
-	case <-ctx.Done():
-	}
-	health.Drain()
-	log.Info("gateway drains", "seconds", c.drain.Seconds())
-	time.Sleep(c.drain)
-	deadline, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	if err := server.ShutdownWithContext(deadline); err != nil {
-		return fmt.Errorf("cannot finish requests in flight: %w", err)
-	}
-	return <-failed
-}
-
-// serveOps starts the ops listener and returns what stops it.
-func serveOps(ops *service.Ops, log *slog.Logger) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := ops.Serve(); err != nil {
-			log.Error("ops listener failed", "error", err)
-		}
-	}()
-	return func() {
-		if err := ops.Close(); err != nil {
-			log.Warn("ops listener not closed", "error", err)
-		}
-		<-done
-	}
+	exits := funnel.NewExits(g.registry)
+	reader := tickets.NewReader(g.stock, g.waiters, 2*g.config.redisTimeout)
+	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_ticket_waiters", Help: "Reads of tickets that wait for news.",
+	}, func() float64 { return float64(g.waiters.Waiting()) }))
+	f := funnel.New(g.config.funnel, funnel.Parts{
+		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Failpoints: g.points,
+		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})
+	api := httpapi.New(httpapi.Parts{
+		Catalog: g.sales, Address: address, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Log: g.log})
+	return f, api, nil
 }
 
 // ended turns the end of a warm-up that was asked to stop into a clean exit.

@@ -96,8 +96,8 @@ func (s *stores) sell(t *testing.T, total int64, change ...func(*sale.Sale)) sal
 	return e
 }
 
-// gateway is one running gateway.
-type gateway struct {
+// running is one running gateway.
+type running struct {
 	t        *testing.T
 	url, ops string
 	stop     context.CancelFunc
@@ -105,16 +105,16 @@ type gateway struct {
 }
 
 // start runs a gateway and waits until its ops listener answers.
-func (s *stores) start(t *testing.T, extra ...string) *gateway {
+func (s *stores) start(t *testing.T, extra ...string) *running {
 	t.Helper()
 	public, err := devstack.ReservePort()
 	must(t, err)
 	ops, err := devstack.ReservePort()
 	must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	g := &gateway{t: t, url: "http://" + public.Addr(), ops: "http://" + ops.Addr(), stop: cancel, done: make(chan error, 1)}
+	g := &running{t: t, url: "http://" + public.Addr(), ops: "http://" + ops.Addr(), stop: cancel, done: make(chan error, 1)}
 	args := append([]string{"-listen", public.Addr(), "-ops-listen", ops.Addr(), "-redis-url", s.redisURL, "-nats-url", s.natsURL,
-		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s"}, extra...)
+		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s", "-address-rate", "0"}, extra...)
 	log := &lockedBuffer{}
 	go func() { g.done <- run(ctx, args, func(string) string { return "" }, io.Discard, log) }()
 	t.Cleanup(func() {
@@ -132,14 +132,14 @@ func (s *stores) start(t *testing.T, extra ...string) *gateway {
 	return g
 }
 
-func (s *stores) startReady(t *testing.T, extra ...string) *gateway {
+func (s *stores) startReady(t *testing.T, extra ...string) *running {
 	t.Helper()
 	g := s.start(t, extra...)
 	g.until("ready", func() bool { code, _ := g.opsGet("/readyz"); return code == http.StatusOK })
 	return g
 }
 
-func (g *gateway) until(what string, holds func() bool) {
+func (g *running) until(what string, holds func() bool) {
 	g.t.Helper()
 	for end := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -149,12 +149,12 @@ func (g *gateway) until(what string, holds func() bool) {
 }
 
 // untilWarm waits until the gateway knows the sale.
-func (g *gateway) untilWarm(saleID string) {
+func (g *running) untilWarm(saleID string) {
 	g.t.Helper()
 	g.until("warm "+saleID, func() bool { code, _ := g.opsGet("/readyz/sales/" + saleID); return code == http.StatusOK })
 }
 
-func (g *gateway) opsGet(path string) (int, string) {
+func (g *running) opsGet(path string) (int, string) {
 	g.t.Helper()
 	res, err := http.Get(g.ops + path)
 	must(g.t, err)
@@ -174,7 +174,7 @@ type answer struct {
 
 func (a answer) text(member string) string { s, _ := a.body[member].(string); return s }
 
-func (g *gateway) do(method, path, user string, change ...func(*http.Request)) answer {
+func (g *running) do(method, path, user string, change ...func(*http.Request)) answer {
 	g.t.Helper()
 	req, err := http.NewRequest(method, g.url+path, nil)
 	must(g.t, err)
@@ -198,20 +198,20 @@ func (g *gateway) do(method, path, user string, change ...func(*http.Request)) a
 	return a
 }
 
-func (g *gateway) attempt(saleID, user string, change ...func(*http.Request)) answer {
+func (g *running) attempt(saleID, user string, change ...func(*http.Request)) answer {
 	g.t.Helper()
 	return g.do(http.MethodPost, "/v1/sales/"+saleID+"/orders", user, change...)
 }
 
 // expect fails unless the answer is this problem.
-func (g *gateway) expect(a answer, status int, problem string) {
+func (g *running) expect(a answer, status int, problem string) {
 	g.t.Helper()
 	if a.status != status || a.text("type") != "/problems/"+problem || a.header.Get("Content-Type") != "application/problem+json" {
 		g.t.Errorf("got %d %s, want %d %s", a.status, a.raw, status, problem)
 	}
 }
 
-func (g *gateway) expectStatus(a answer, status int) {
+func (g *running) expectStatus(a answer, status int) {
 	g.t.Helper()
 	if a.status != status {
 		g.t.Fatalf("got %d %s, want %d", a.status, a.raw, status)

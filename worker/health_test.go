@@ -12,7 +12,7 @@ import (
 	"sluice/shared/sale"
 )
 
-var servesLine = regexp.MustCompile(`"msg":"worker_serves".*"address":"([^"]+)","ops":"([^"]+)"`)
+var servesLine = regexp.MustCompile(`"msg":"worker serves".*"address":"([^"]+)","ops":"([^"]+)"`)
 
 // urlsOf waits for a worker's addresses, for buyers and for operators.
 func (w *world) urlsOf(p *process) (buyers, ops string) {

@@ -18,12 +18,12 @@ func serveOps(ops *service.Ops, log *slog.Logger) (stop func()) {
 	go func() {
 		defer close(done)
 		if err := ops.Serve(); err != nil {
-			log.Error("ops_failed", "error", err)
+			log.Error("ops failed", "error", err)
 		}
 	}()
 	return func() {
 		if err := ops.Close(); err != nil {
-			log.Warn("ops_not_closed", "error", err)
+			log.Warn("ops not closed", "error", err)
 		}
 		<-done
 	}
@@ -47,7 +47,7 @@ func serveBuyers(ctx context.Context, server *httpapi.Server, drain time.Duratio
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersTimeout)
 		defer cancel()
 		if err := server.Close(bounded); err != nil {
-			log.Warn("listener_not_closed", "error", err)
+			log.Warn("listener not closed", "error", err)
 		}
 		<-served
 	}()

@@ -100,10 +100,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
-	p.log.Info("worker_serves", "address", buyers.Addr(), "ops", ops.Addr())
+	p.log.Info("worker serves", "address", buyers.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
 	flush(queue, p.log)
-	p.log.Info("worker_ends")
+	p.log.Info("worker ends")
 	return ended(ctx, err)
 }
 
@@ -125,7 +125,7 @@ func flush(queue *jetqueue.Queue, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	if err := queue.Flush(ctx); err != nil {
-		log.Warn("flush_failed", "error", err)
+		log.Warn("flush failed", "error", err)
 	}
 }
 

@@ -67,7 +67,7 @@ func (w *warmUp) pass(ctx context.Context, name string, phase *service.Phase, tr
 		}
 		phase.Fail(err)
 		if !told {
-			w.log.Warn("warm_up_waits", "phase", name, "error", err)
+			w.log.Warn("warm-up waits", "phase", name, "error", err)
 			told = true
 		}
 		select {

@@ -21,6 +21,12 @@ func (q *Queue) NotifyProgress(p sale.Progress) error {
 	return q.notify(progressPrefix+p.SaleID, p)
 }
 
+// NotifySnapshot tells subscribers that a sale's state has a new version. It
+// fails at once while the connection is down; nothing is sent later.
+func (q *Queue) NotifySnapshot(s sale.Snapshot) error {
+	return q.notify(snapshotsPrefix+s.SaleID, s)
+}
+
 func (q *Queue) notify(subject string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -48,6 +54,16 @@ func (q *Queue) SubscribeProgress(handle func(sale.Progress)) (stop func(), err 
 	})
 }
 
+// SubscribeSnapshots calls handle with the new states of all sales, from one
+// goroutine, until stop is called. Snapshots may be lost and may come late.
+func (q *Queue) SubscribeSnapshots(handle func(sale.Snapshot)) (stop func(), err error) {
+	return subscribe(q, snapshotsPrefix, func(saleID string, s sale.Snapshot) {
+		if s.SaleID == saleID {
+			handle(s)
+		}
+	})
+}
+
 // subscribe decodes what comes under prefix. stop waits for the handler.
 func subscribe[T any](q *Queue, prefix string, handle func(string, T)) (stop func(), err error) {
 	sub, err := q.conn.Subscribe(prefix+"*", func(msg *nats.Msg) {
@@ -57,7 +73,7 @@ func subscribe[T any](q *Queue, prefix string, handle func(string, T)) (stop fun
 			err = json.Unmarshal(msg.Data, &value)
 		}
 		if err != nil {
-			q.log.Debug("hint_unreadable", "subject", msg.Subject, "error", err)
+			q.log.Debug("hint unreadable", "subject", msg.Subject, "error", err)
 			return
 		}
 		handle(saleID, value)

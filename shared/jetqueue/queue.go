@@ -82,10 +82,10 @@ func (q *Queue) options(cfg Config) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if !q.closing.Load() {
-				q.log.Warn("nats_disconnected", "error", err)
+				q.log.Warn("NATS disconnected", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { q.log.Info("nats_reconnected") }),
+		nats.ReconnectHandler(func(*nats.Conn) { q.log.Info("NATS reconnected") }),
 		nats.ErrorHandler(q.asyncError),
 		nats.ClosedHandler(func(*nats.Conn) {
 			if !q.closing.Load() && cfg.OnClosed != nil {
@@ -100,7 +100,7 @@ func (q *Queue) asyncError(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if sub != nil {
 		subject = sub.Subject
 	}
-	q.log.Warn("nats_error", "subject", subject, "error", err)
+	q.log.Warn("NATS error", "subject", subject, "error", err)
 }
 
 // Ready reports whether the stream and the bucket are there.

@@ -15,9 +15,10 @@ const (
 	StreamName = "SLUICE_ORDERS"
 	BucketName = "SLUICE_SALES"
 
-	ordersPrefix   = "sluice.orders."
-	resultsPrefix  = "sluice.results."
-	progressPrefix = "sluice.progress."
+	ordersPrefix    = "sluice.orders."
+	resultsPrefix   = "sluice.results."
+	progressPrefix  = "sluice.progress."
+	snapshotsPrefix = "sluice.snapshots."
 )
 
 // StreamConfig bounds the stream of hand-overs.

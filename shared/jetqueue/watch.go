@@ -32,7 +32,7 @@ func (q *Queue) Watch(ctx context.Context, changed func(sale.Entry), replayed fu
 			return ctx.Err()
 		}
 		if err != nil && !failing {
-			q.log.Warn("catalogue_watch_interrupted", "error", err)
+			q.log.Warn("catalogue watch interrupted", "error", err)
 		}
 		failing = err != nil
 		if !failing {
@@ -109,7 +109,7 @@ func (w *watch) replayDone() {
 func (w *watch) apply(update jetstream.KeyValueEntry) {
 	e, err := decodeEntry(update)
 	if err != nil {
-		w.queue.log.Error("catalogue_entry_unreadable", "sale", update.Key(), "error", err)
+		w.queue.log.Error("catalogue entry unreadable", "sale", update.Key(), "error", err)
 		return
 	}
 	if last, known := w.seen[e.ID]; known && !e.NewerThan(last) {

@@ -51,17 +51,21 @@ type Layer int
 
 // Layers of the funnel, in the order an attempt meets them.
 const (
-	LayerRequest     Layer = iota // path, sale, key and body are well formed
+	LayerAddress     Layer = iota // attempts of one client address
+	LayerRequest                  // path, sale, key and body are well formed
 	LayerMemory                   // sold-out, window and pause, from memory
 	LayerToken                    // who is asking
 	LayerEligibility              // may they ask
 	LayerAdmission                // bounded queue in front of the script
 	LayerReserve                  // dedupe and deduct in Redis
 	LayerHandOver                 // JetStream has it
+	LayerInstant                  // instant mode: the outcome came in time, or not
 	numLayers
 )
 
-var layerNames = [numLayers]string{"request", "memory", "token", "eligibility", "admission", "reserve", "hand_over"}
+var layerNames = [numLayers]string{
+	"address", "request", "memory", "token", "eligibility", "admission", "reserve", "hand_over", "instant",
+}
 
 // String returns the layer's label in metrics and reports.
 func (l Layer) String() string { return layerNames[l] }

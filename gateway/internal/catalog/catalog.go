@@ -59,10 +59,10 @@ func (c *Catalog) Apply(e sale.Entry) {
 	c.sales.Store(&next)
 }
 
-// Progress takes a worker's announcement in.
-func (c *Catalog) Progress(p sale.Progress) {
-	if s := c.Find(p.SaleID); s != nil {
-		s.progress.Store(&p)
+// Hear takes in a snapshot that another process broadcast.
+func (c *Catalog) Hear(snap sale.Snapshot) {
+	if s := c.Find(snap.SaleID); s != nil {
+		s.hear(snap)
 	}
 }
 

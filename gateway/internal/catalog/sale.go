@@ -16,8 +16,8 @@ type Sale struct {
 	id       string
 	entry    atomic.Pointer[sale.Entry]
 	live     atomic.Pointer[live]
-	progress atomic.Pointer[sale.Progress]
-	mu       sync.Mutex // serialises writers of live
+	progress atomic.Pointer[progress]
+	mu       sync.Mutex // serialises writers of live and progress
 }
 
 // live is the newest snapshot and the clock that it was read by.
@@ -56,20 +56,36 @@ func (s *Sale) Snapshot() (sale.Snapshot, bool) {
 }
 
 // Observe takes in the snapshot of a script's reply; sent and received are when
-// the call began and ended by this process's clock.
-func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) {
+// the call began and ended by this process's clock. It reports whether the
+// snapshot is newer, by (epoch, version), than any this gateway knew.
+func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := live{Snapshot: snap, clock: reading(snap.Now, sent, received)}
-	if old := s.live.Load(); old != nil {
-		next.clock = old.clock.better(next.clock)
-		outdated := old.NewerThan(snap) || (!snap.NewerThan(old.Snapshot) && snap.Now.Before(old.Now))
-		if outdated {
-			next.Snapshot = old.Snapshot
-		}
-		next.stale = outdated && old.stale
+	old := s.live.Load()
+	if old == nil {
+		s.live.Store(&next)
+		return true
 	}
+	news = snap.NewerThan(old.Snapshot)
+	next.clock = old.clock.better(next.clock)
+	outdated := old.NewerThan(snap) || (!news && snap.Now.Before(old.Now))
+	if outdated {
+		next.Snapshot = old.Snapshot
+	}
+	next.stale = outdated && old.stale
 	s.live.Store(&next)
+	return news
+}
+
+// hear takes in a snapshot that somebody else read. It says nothing about the
+// clock, so a sale that was never read here stays cold.
+func (s *Sale) hear(snap sale.Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.live.Load(); old != nil && snap.NewerThan(old.Snapshot) {
+		s.live.Store(&live{Snapshot: snap, clock: old.clock})
+	}
 }
 
 // Disown notes that Redis does not hold epoch: until a live snapshot is seen
@@ -108,16 +124,6 @@ func (s *Sale) Now(now time.Time) time.Time {
 		return at
 	}
 	return now.UTC()
-}
-
-// Progress is the last announcement of how far workers are; false when none was
-// seen for the current epoch.
-func (s *Sale) Progress() (sale.Progress, bool) {
-	p := s.progress.Load()
-	if p == nil || p.Epoch != s.Entry().Epoch {
-		return sale.Progress{}, false
-	}
-	return *p, true
 }
 
 // Refusal says whether an attempt at now is refused from memory, and how. Near a

@@ -1,89 +1,56 @@
 package funnel
 
 import (
-	"fmt"
 	"sync"
+	"time"
 
-	"github.com/google/uuid"
-	"sluice/gateway/internal/catalog"
-	"sluice/shared/sale"
+	"golang.org/x/time/rate"
 )
 
-// attempt is one attempt on its way through reserve and hand-over. Whoever takes
-// it out of the line finishes it exactly once.
-type attempt struct {
-	sale.Attempt
-	result Result
-	done   chan struct{}
+// admission lets attempts through to the line at a bounded rate, per sale and in
+// total. Who would have to wait longer than wait is refused at once.
+type admission struct {
+	total    *rate.Limiter
+	saleRate float64 // attempts a second; 0 is unlimited
+	wait     time.Duration
+	sales    sync.Map // sale id → *rate.Limiter
 }
 
-func newAttempt(userID, key string) (*attempt, error) {
-	rid, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("cannot draw a uuid: %w", err)
+func newAdmission(c Config) *admission {
+	return &admission{total: newLimiter(c.AdmitRate), saleRate: c.AdmitSaleRate, wait: c.AdmitWait}
+}
+
+// newLimiter allows perSecond attempts, a tenth of a second's worth at once; 0 is
+// unlimited.
+func newLimiter(perSecond float64) *rate.Limiter {
+	if perSecond == 0 {
+		return rate.NewLimiter(rate.Inf, 0)
 	}
-	return &attempt{
-		Attempt: sale.Attempt{RID: rid.String(), UserID: userID, Key: key},
-		done:    make(chan struct{}),
-	}, nil
+	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
 }
 
-func (a *attempt) finish(r Result) {
-	a.result = r
-	close(a.done)
-}
-
-// line is where the attempts of one sale wait for the next reserve call.
-type line struct {
-	funnel *Funnel
-	sale   *catalog.Sale
-
-	mu       sync.Mutex
-	waiting  []*attempt
-	inFlight int // goroutines that take from the line
-}
-
-func (f *Funnel) line(s *catalog.Sale) *line {
-	if l, ok := f.lines.Load(s.ID()); ok {
-		return l.(*line)
+func (a *admission) sale(id string) *rate.Limiter {
+	if l, ok := a.sales.Load(id); ok {
+		return l.(*rate.Limiter)
 	}
-	l, _ := f.lines.LoadOrStore(s.ID(), &line{funnel: f, sale: s})
-	return l.(*line)
+	l, _ := a.sales.LoadOrStore(id, newLimiter(a.saleRate))
+	return l.(*rate.Limiter)
 }
 
-// join puts a into the line; false when the line is full. The first to find no
-// call in flight starts one, so an idle sale costs no goroutine.
-func (l *line) join(a *attempt) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.waiting) >= l.funnel.config.LineLength {
+// admit waits for the attempt's turn; false when its turn is too far away. A
+// refused attempt takes nobody's place.
+func (a *admission) admit(saleID string) bool {
+	now := time.Now()
+	ofSale := a.sale(saleID).ReserveN(now, 1)
+	ofAll := a.total.ReserveN(now, 1)
+	turn := max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
+	if turn > a.wait {
+		ofAll.CancelAt(now)
+		ofSale.CancelAt(now)
 		return false
 	}
-	l.waiting = append(l.waiting, a)
-	if l.inFlight < l.funnel.config.InFlight {
-		l.inFlight++
-		l.funnel.flights.Go(l.serve)
+	if turn > 0 {
+		time.Sleep(turn)
 	}
 	return true
-}
-
-// serve makes reserve calls until nobody waits.
-func (l *line) serve() {
-	for batch := l.take(); batch != nil; batch = l.take() {
-		l.funnel.reserve(l.sale, batch)
-	}
-}
-
-func (l *line) take() []*attempt {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := min(len(l.waiting), l.funnel.config.BatchSize)
-	if n == 0 {
-		l.inFlight--
-		l.waiting = nil
-		return nil
-	}
-	batch := l.waiting[:n:n]
-	l.waiting = l.waiting[n:]
-	return batch
 }

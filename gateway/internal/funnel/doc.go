@@ -3,7 +3,7 @@
 //	memory      sold-out, window and pause, without any I/O       memory.go
 //	token       who is asking                                     token.go
 //	eligibility may they ask                                      eligibility.go
-//	admission   a bounded line in front of the script             admission.go
+//	admission   a bounded rate, and a bounded line for the script admission.go, line.go
 //	reserve     dedupe and deduct, many attempts a call           reserve.go
 //	hand over   one JetStream message a reserve call              handover.go
 //

@@ -10,7 +10,6 @@ import (
 type Exits struct {
 	entered []prometheus.Counter
 	left    [][]prometheus.Counter
-	faults  map[string]prometheus.Counter
 }
 
 // NewExits registers the funnel's counters.
@@ -21,11 +20,8 @@ func NewExits(reg prometheus.Registerer) *Exits {
 	left := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sluice_funnel_exits_total", Help: "Attempts that left the funnel at a layer, by outcome.",
 	}, []string{"layer", "outcome"})
-	faults := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "sluice_funnel_faults_total", Help: "Calls that failed with an unknown outcome.",
-	}, []string{"call"})
-	reg.MustRegister(entered, left, faults)
-	e := &Exits{faults: make(map[string]prometheus.Counter)}
+	reg.MustRegister(entered, left)
+	e := &Exits{}
 	for _, layer := range sale.Layers() {
 		e.entered = append(e.entered, entered.WithLabelValues(layer.String()))
 		row := make([]prometheus.Counter, 0, len(sale.Outcomes()))
@@ -33,9 +29,6 @@ func NewExits(reg prometheus.Registerer) *Exits {
 			row = append(row, left.WithLabelValues(layer.String(), o.String()))
 		}
 		e.left = append(e.left, row)
-	}
-	for _, call := range []string{"reserve", "hand_over"} {
-		e.faults[call] = faults.WithLabelValues(call)
 	}
 	return e
 }
@@ -45,6 +38,3 @@ func (e *Exits) Enter(l sale.Layer) { e.entered[l].Inc() }
 
 // Leave counts an attempt out of the funnel.
 func (e *Exits) Leave(l sale.Layer, o sale.Outcome) { e.left[l][o].Inc() }
-
-// Fault counts a call that failed.
-func (e *Exits) Fault(call string) { e.faults[call].Inc() }

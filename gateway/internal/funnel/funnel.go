@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sluice/gateway/internal/catalog"
@@ -22,6 +23,11 @@ type Publisher interface {
 	Publish(ctx context.Context, h sale.HandOver) (uint64, error)
 }
 
+// Broadcaster tells the other gateways of a sale's new state, as a hint.
+type Broadcaster interface {
+	NotifySnapshot(s sale.Snapshot) error
+}
+
 // Failpoints make this process fail at a named point; see Points.
 type Failpoints interface{ Hit(name string) error }
 
@@ -36,12 +42,19 @@ type Config struct {
 	PublishTimeout time.Duration // from the start of a reserve call to the PubAck
 	BatchSize      int           // most attempts a reserve call, 1..sale.MaxHandOver
 	InFlight       int           // reserve calls of one sale at a time
-	LineLength     int           // most attempts of one sale that may wait
+	LineLength     int           // most attempts of one sale that may wait for a reserve call
+	TotalLine      int           // the same for all sales together
+	InstantBudget  time.Duration // most time that an instant sale's attempt waits for its outcome
+	AdmitRate      float64       // attempts a second let through to the lines; 0 is unlimited
+	AdmitSaleRate  float64       // the same for each sale
+	AdmitWait      time.Duration // most time that an attempt waits to be let through
 }
 
 // MaxPublishTimeout keeps answers ahead of the sweeper and of a load's wait
 // behind the fence, both of which take 5 s for the end of all answers.
 const MaxPublishTimeout = 4 * time.Second
+
+const maxInstantBudget = 10 * time.Second
 
 // Check refuses what makes no sense; the errors name the gateway's flags.
 func (c Config) Check() error {
@@ -54,6 +67,16 @@ func (c Config) Check() error {
 		return fmt.Errorf("-reserve-in-flight must be at least 1, is %d", c.InFlight)
 	case c.LineLength < 1:
 		return fmt.Errorf("-reserve-line must be at least 1, is %d", c.LineLength)
+	case c.TotalLine < 1:
+		return fmt.Errorf("-reserve-line-total must be at least 1, is %d", c.TotalLine)
+	case c.InstantBudget <= 0 || c.InstantBudget > maxInstantBudget:
+		return fmt.Errorf("-instant-budget must be more than 0 and at most %v, is %v", maxInstantBudget, c.InstantBudget)
+	case c.AdmitRate < 0:
+		return fmt.Errorf("-admit-rate must not be negative, is %v", c.AdmitRate)
+	case c.AdmitSaleRate < 0:
+		return fmt.Errorf("-admit-sale-rate must not be negative, is %v", c.AdmitSaleRate)
+	case c.AdmitWait < 0 || c.AdmitWait > MaxPublishTimeout:
+		return fmt.Errorf("-admit-wait must be 0 to %v, is %v", MaxPublishTimeout, c.AdmitWait)
 	}
 	return nil
 }
@@ -63,29 +86,37 @@ type Funnel struct {
 	config   Config
 	stock    Stock
 	queue    Publisher
+	news     Broadcaster
+	outcomes Outcomes
 	verifier Verifier
 	points   Failpoints
 	exits    *Exits
+	calls    *Calls
 	log      *slog.Logger
 
-	lines   sync.Map       // sale id → *line
-	flights sync.WaitGroup // reserve and hand-over goroutines
+	admission *admission
+	lines     sync.Map       // sale id → *line
+	waiting   atomic.Int64   // attempts in all lines
+	flights   sync.WaitGroup // reserve and hand-over goroutines
 }
 
 // Parts are what a funnel works with.
 type Parts struct {
 	Stock      Stock
 	Queue      Publisher
+	News       Broadcaster
+	Outcomes   Outcomes
 	Verifier   Verifier
 	Failpoints Failpoints
 	Exits      *Exits
+	Calls      *Calls
 	Log        *slog.Logger
 }
 
 // New builds a funnel. The configuration must have passed Check.
 func New(c Config, p Parts) *Funnel {
-	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, verifier: p.Verifier, points: p.Failpoints,
-		exits: p.Exits, log: p.Log}
+	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, news: p.News, outcomes: p.Outcomes, verifier: p.Verifier, points: p.Failpoints,
+		exits: p.Exits, calls: p.Calls, log: p.Log, admission: newAdmission(c)}
 }
 
 // Result is how an attempt left the funnel.
@@ -103,7 +134,7 @@ func (r Result) HasTicket() bool { return r.Ticket.RID != "" }
 // Attempt takes one attempt for one unit of s through the layers behind memory
 // and blocks until it has left, which the deadlines of the calls bound.
 func (f *Funnel) Attempt(s *catalog.Sale, token, key string) Result {
-	r := f.attempt(s, token, key)
+	r := f.instant(s, f.attempt(s, token, key))
 	f.exits.Leave(r.Layer, r.Outcome)
 	return r
 }
@@ -120,6 +151,9 @@ func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
 		return Result{Outcome: sale.NotEligible, Layer: sale.LayerEligibility, UserID: id.UserID, Refusal: refusal}
 	}
 	f.exits.Enter(sale.LayerAdmission)
+	if !f.admission.admit(s.ID()) {
+		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission, UserID: id.UserID}
+	}
 	a, err := newAttempt(id.UserID, key)
 	if err != nil {
 		f.log.Error("cannot make a reservation id", "error", err)

@@ -54,6 +54,14 @@ type publisher struct {
 	latency   time.Duration
 	err       error
 	handOvers []sale.HandOver
+	news      []sale.Snapshot
+}
+
+func (p *publisher) NotifySnapshot(s sale.Snapshot) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.news = append(p.news, s)
+	return nil
 }
 
 func (p *publisher) Publish(_ context.Context, h sale.HandOver) (uint64, error) {
@@ -92,7 +100,7 @@ func newRig(total int64, change func(*Config, *sale.Sale)) *rig {
 	now := time.Now()
 	s := sale.Sale{ID: "phone", Kind: sale.KindGoods, Total: total, PerUserLimit: 1, PriceMinor: 100, Currency: "CNY",
 		OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour), RebuyAfterRelease: true}
-	c := Config{PublishTimeout: 2 * time.Second, BatchSize: 256, InFlight: 1, LineLength: 4096}
+	c := Config{PublishTimeout: 2 * time.Second, BatchSize: 256, InFlight: 1, LineLength: 4096, TotalLine: 8192}
 	change(&c, &s)
 	sales := catalog.New()
 	sales.Apply(sale.Entry{Sale: s, Epoch: 1, Rev: 1})
@@ -101,8 +109,8 @@ func newRig(total int64, change func(*Config, *sale.Sale)) *rig {
 	snap := r.stock.ledger.Snapshot()
 	snap.Now = now
 	r.sale.Observe(snap, now, now)
-	r.funnel = New(c, Parts{Stock: r.stock, Queue: r.queue, Verifier: verifier{}, Failpoints: noFailpoints{},
-		Exits: NewExits(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)})
+	r.funnel = New(c, Parts{Stock: r.stock, Queue: r.queue, News: r.queue, Verifier: verifier{}, Failpoints: noFailpoints{},
+		Exits: NewExits(prometheus.NewRegistry()), Calls: NewCalls(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler)})
 	return r
 }
 
@@ -253,6 +261,9 @@ func TestAttempt_WaitingWhenTheSaleSellsOutIsRefusedWithoutACall(t *testing.T) {
 		if len(r.stock.batches) != 1 {
 			t.Errorf("%d reserve calls for one unit", len(r.stock.batches))
 		}
+		if len(r.queue.news) != 1 || !r.queue.news[0].SoldOut {
+			t.Errorf("broadcast %+v, want the sold-out flag once", r.queue.news)
+		}
 	})
 }
 
@@ -281,6 +292,36 @@ func TestAttempt_TokenAndEligibilityComeBeforeTheLine(t *testing.T) {
 		}
 		if len(r.stock.batches) != 0 {
 			t.Errorf("%d reserve calls", len(r.stock.batches))
+		}
+	})
+}
+
+func TestAttempt_AdmissionBoundsTheRateOfOneSale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1000, func(c *Config, _ *sale.Sale) { c.AdmitSaleRate, c.AdmitWait = 100, 200*time.Millisecond })
+		start := time.Now()
+		results := r.attemptAll(users(100)...)
+		// 10 at once and 20 within the wait.
+		if a, b := count(results, sale.Accepted), count(results, sale.Busy); a != 30 || b != 70 {
+			t.Errorf("%d accepted, %d busy", a, b)
+		}
+		if took := time.Since(start); took > 300*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		time.Sleep(time.Second) // those refused took nobody's place
+		if again := r.attemptAll("late"); again[0].Outcome != sale.Accepted {
+			t.Errorf("later attempt: %+v", again[0])
+		}
+	})
+}
+
+func TestAttempt_AdmissionBoundsTheRateInTotal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1000, func(c *Config, _ *sale.Sale) { c.AdmitRate, c.AdmitSaleRate = 50, 1000 })
+		if a := count(r.attemptAll(users(100)...), sale.Accepted); a != 5 {
+			t.Errorf("%d accepted, want the 5 that go at once", a)
 		}
 	})
 }

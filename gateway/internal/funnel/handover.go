@@ -18,7 +18,9 @@ func (f *Funnel) handOver(s *catalog.Sale, waiting []pending, start time.Time) {
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(f.config.PublishTimeout))
 	defer cancel()
 	h := message(s.Entry(), waiting)
+	end := f.calls.begin(callHandOver, len(h.Reservations))
 	_, err := f.queue.Publish(ctx, h)
+	end(err)
 	if err == nil {
 		err = f.points.Hit(PointHandedOver)
 	}
@@ -26,7 +28,6 @@ func (f *Funnel) handOver(s *catalog.Sale, waiting []pending, start time.Time) {
 		err = ctx.Err() // acknowledged too late to be answered
 	}
 	if err != nil {
-		f.exits.Fault("hand_over")
 		f.log.Warn("reservations not handed over, the sweeper will", "sale", s.ID(), "reservations", len(h.Reservations), "error", err)
 	}
 	for _, p := range waiting {
@@ -63,7 +64,10 @@ func (f *Funnel) strikeOff(h sale.HandOver) {
 	for i, r := range h.Reservations {
 		rids[i] = r.RID
 	}
-	if err := f.stock.HandedOver(ctx, h.SaleID, h.Epoch, rids); err != nil {
+	end := f.calls.begin(callStrikeOff, len(rids))
+	err := f.stock.HandedOver(ctx, h.SaleID, h.Epoch, rids)
+	end(err)
+	if err != nil {
 		f.log.Warn("handed-over reservations not struck off", "sale", h.SaleID, "reservations", len(rids), "error", err)
 	}
 }

@@ -21,7 +21,6 @@ func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 	}
 	decisions, err := f.decide(s, batch, start)
 	if err != nil {
-		f.exits.Fault("reserve")
 		f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
 		finishAll(batch, Result{Outcome: sale.Unavailable, Layer: sale.LayerReserve})
 		return
@@ -39,7 +38,9 @@ func (f *Funnel) decide(s *catalog.Sale, batch []*attempt, start time.Time) ([]s
 		attempts[i] = a.Attempt
 	}
 	epoch := s.Entry().Epoch
+	end := f.calls.begin(callReserve, len(batch))
 	snap, decisions, err := f.stock.Reserve(ctx, s.ID(), epoch, attempts)
+	end(err)
 	switch {
 	case errors.Is(err, sale.ErrStale):
 		s.Disown(epoch)
@@ -47,7 +48,11 @@ func (f *Funnel) decide(s *catalog.Sale, batch []*attempt, start time.Time) ([]s
 	case err != nil:
 		return nil, err
 	}
-	s.Observe(snap, start, time.Now())
+	if s.Observe(snap, start, time.Now()) {
+		if err := f.news.NotifySnapshot(snap); err != nil { // others re-read within a second
+			f.log.Debug("news not broadcast", "sale", s.ID(), "error", err)
+		}
+	}
 	return decisions, f.points.Hit(PointReserved)
 }
 

@@ -2,47 +2,48 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
 	"sluice/gateway/internal/funnel"
+	"sluice/gateway/internal/tickets"
 	"sluice/shared/auth"
-	"sluice/shared/sale"
 )
-
-type tickets interface {
-	Tickets(ctx context.Context, saleID string, epoch int64, rids []string) (sale.Snapshot, []*sale.Ticket, error)
-	TicketsOf(ctx context.Context, saleID string, epoch int64, userID string) (sale.Snapshot, []*sale.Ticket, error)
-}
 
 // Parts are what the API works with.
 type Parts struct {
-	Catalog     *catalog.Catalog
-	Funnel      *funnel.Funnel
-	Exits       *funnel.Exits
-	Tickets     tickets
-	Verifier    funnel.Verifier
-	Signer      *auth.TicketSigner
-	ReadTimeout time.Duration // of one read of tickets
-	Log         *slog.Logger
+	Catalog  *catalog.Catalog
+	Address  *funnel.AddressLimit
+	Funnel   *funnel.Funnel
+	Exits    *funnel.Exits
+	Tickets  *tickets.Reader
+	Verifier funnel.Verifier
+	Signer   *auth.TicketSigner
+	Log      *slog.Logger
 }
 
 // API answers the gateway's public requests. It is safe for concurrent use.
 type API struct {
 	Parts
 	refusals sync.Map // *catalog.Sale → *refusals
+	draining atomic.Bool
 }
 
 // New builds the API.
 func New(p Parts) *API { return &API{Parts: p} }
 
+// Drain closes every connection after its next answer, so that clients go elsewhere.
+func (a *API) Drain() { a.draining.Store(true) }
+
 // Handle answers one request. Paths are split by hand: a router would cost more
 // than the refusal of a sold-out sale does.
 func (a *API) Handle(ctx *fasthttp.RequestCtx) {
+	if a.draining.Load() {
+		ctx.SetConnectionClose()
+	}
 	rest, ok := bytes.CutPrefix(ctx.Path(), []byte("/v1/"))
 	if !ok {
 		notFound(ctx)

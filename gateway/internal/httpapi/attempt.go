@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,13 @@ import (
 
 // attempt is POST /v1/sales/{sale}/orders: one attempt for one unit.
 func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
+	now := time.Now()
+	a.Exits.Enter(sale.LayerAddress)
+	if retry, ok := a.Address.Allow(addressOf(ctx), now); !ok {
+		a.Exits.Leave(sale.LayerAddress, sale.TooMany)
+		a.tooMany(ctx, retry)
+		return
+	}
 	a.Exits.Enter(sale.LayerRequest)
 	key, bad := readAttempt(ctx)
 	switch {
@@ -34,7 +42,6 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 		bad.write(ctx)
 		return
 	}
-	now := time.Now()
 	if outcome, refused := a.Funnel.Memory(s, now); refused {
 		a.refuse(ctx, s, outcome, now)
 		return
@@ -44,32 +51,37 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 
 func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result) {
 	now := time.Now()
-	switch r.Outcome {
-	case sale.Accepted, sale.Replay:
-		body := a.body(s, r.UserID, r.Ticket, now)
-		body.Replay = r.Outcome == sale.Replay
-		ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
-		if r.Outcome == sale.Replay {
-			writeJSON(ctx, fasthttp.StatusOK, encode(body))
-			return
-		}
-		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(seconds(time.Duration(body.PollAfterMS)*time.Millisecond)))
-		writeJSON(ctx, fasthttp.StatusAccepted, encode(body))
-	case sale.Unauthenticated:
+	switch {
+	case r.Outcome == sale.Unauthenticated:
 		unauthenticated(ctx)
-	case sale.NotEligible:
+	case r.Outcome == sale.NotEligible:
 		problem{Type: "/problems/not-eligible", Title: "Not eligible", Status: fasthttp.StatusForbidden,
 			Detail: refusalDetail(r.Refusal), Reason: string(r.Refusal)}.write(ctx)
-	case sale.Unavailable:
-		if r.HasTicket() {
-			body := a.body(s, r.UserID, r.Ticket, now)
-			ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
-			unavailable(&body).write(ctx)
-			return
-		}
-		a.refuse(ctx, s, r.Outcome, now)
+	case r.HasTicket():
+		body := a.body(s, r.UserID, r.Ticket, now)
+		ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
+		answerTicket(ctx, r.Outcome, body)
 	default:
 		a.refuse(ctx, s, r.Outcome, now)
+	}
+}
+
+// answerTicket answers an attempt that a reservation stands behind.
+func answerTicket(ctx *fasthttp.RequestCtx, o sale.Outcome, body ticketBody) {
+	switch o {
+	case sale.Accepted:
+		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(seconds(time.Duration(body.PollAfterMS)*time.Millisecond)))
+		writeJSON(ctx, fasthttp.StatusAccepted, encode(body))
+	case sale.Confirmed:
+		writeJSON(ctx, fasthttp.StatusCreated, encode(body))
+	case sale.Replay:
+		body.Replay = true
+		writeJSON(ctx, fasthttp.StatusOK, encode(body))
+	case sale.Rejected:
+		problem{Type: "/problems/rejected", Title: "Rejected", Status: fasthttp.StatusConflict,
+			Detail: "The reservation did not become an order; the ticket says why.", Reason: string(body.Reason), Ticket: &body}.write(ctx)
+	default:
+		unavailable(&body).write(ctx)
 	}
 }
 
@@ -130,6 +142,11 @@ func checkEmptyObject(body []byte) (field string, err error) {
 		return "body", errors.New("the body has data behind the JSON object")
 	}
 	return "", nil
+}
+
+func addressOf(ctx *fasthttp.RequestCtx) netip.Addr {
+	address, _ := netip.AddrFromSlice(ctx.RemoteIP())
+	return address
 }
 
 // bearer copies the token out of the request; "" when there is none, or more than one.

@@ -80,6 +80,17 @@ func methodNotAllowed(ctx *fasthttp.RequestCtx, allow string) {
 		Detail: "This path takes other methods; see the Allow header."}.write(ctx)
 }
 
+// tooMany refuses a client address that is over its limit.
+func (a *API) tooMany(ctx *fasthttp.RequestCtx, retry time.Duration) {
+	wait := strconv.Itoa(seconds(retry))
+	ctx.Response.Header.Set("RateLimit-Policy", a.Address.Policy())
+	ctx.Response.Header.Set("RateLimit", `"address";r=0;t=`+wait)
+	writeProblem(ctx, fasthttp.StatusTooManyRequests, seconds(retry), tooManyBody)
+}
+
+var tooManyBody = encode(problem{Type: "/problems/too-many-requests", Title: "Too many requests", Status: fasthttp.StatusTooManyRequests,
+	Detail: "This address sends more attempts than one client may; see Retry-After."})
+
 func unavailable(ticket *ticketBody) problem {
 	p := problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: fasthttp.StatusServiceUnavailable,
 		Detail: "Nothing is lost. Ask my_tickets, or try again.", RetryAfter: 1}

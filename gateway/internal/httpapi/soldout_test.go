@@ -33,6 +33,11 @@ func (s *stores) Publish(context.Context, sale.HandOver) (uint64, error) {
 	return 0, sale.ErrStale
 }
 
+func (s *stores) NotifySnapshot(sale.Snapshot) error {
+	s.calls.Add(1)
+	return nil
+}
+
 func (s *stores) Verify(string, time.Time) (auth.Identity, error) {
 	s.calls.Add(1)
 	return auth.Identity{}, auth.ErrToken
@@ -48,8 +53,8 @@ func soldOutAPI(s *stores) *API {
 		ClosesAt: now.Add(time.Hour), Now: now, Total: 1, Unpaid: 1}, now, now)
 	exits := funnel.NewExits(prometheus.NewRegistry())
 	log := slog.New(slog.DiscardHandler)
-	f := funnel.New(funnel.Config{PublishTimeout: time.Second, BatchSize: 256, InFlight: 1, LineLength: 10},
-		funnel.Parts{Stock: s, Queue: s, Verifier: s, Failpoints: s, Exits: exits, Log: log})
+	f := funnel.New(funnel.Config{PublishTimeout: time.Second, BatchSize: 256, InFlight: 1, LineLength: 10, TotalLine: 10},
+		funnel.Parts{Stock: s, Queue: s, News: s, Verifier: s, Failpoints: s, Exits: exits, Calls: funnel.NewCalls(prometheus.NewRegistry()), Log: log})
 	return New(Parts{Catalog: sales, Funnel: f, Exits: exits, Verifier: s, Log: log})
 }
 

@@ -44,6 +44,7 @@ func (i Info) gatewayEnv(ticketKey string) []string {
 		"SLUICE_REDIS_URL="+i.Redis.URL,
 		"SLUICE_NATS_URL="+i.NATS.URL,
 		"SLUICE_TICKET_KEY="+ticketKey,
+		"SLUICE_ADDRESS_RATE=0", // all traffic here has one address
 		// Nothing that routes requests here has to notice first.
 		"SLUICE_DRAIN=200ms")
 }

@@ -90,7 +90,7 @@ func (c *consumer) acknowledge(deliveries []Delivery) {
 	c.keeper.release(deliveries)
 	for _, d := range deliveries {
 		if err := d.Reply.Ack(); err != nil && c.faults.allow() {
-			c.log.Warn("acknowledgement_failed", "seq", d.Seq, "error", err) // it comes again and is known
+			c.log.Warn("acknowledgement failed", "seq", d.Seq, "error", err) // it comes again and is known
 		}
 	}
 }
@@ -111,7 +111,7 @@ func (c *consumer) backOff(ctx context.Context, err error) {
 	c.gatherer.held = nil
 	c.metrics.returned.WithLabelValues(returnedFault).Inc()
 	if c.faults.allow() {
-		c.log.Warn("consumer_paused", "pause", c.pause.String(), "error", err)
+		c.log.Warn("consumer paused", "pause", c.pause.String(), "error", err)
 	}
 	select {
 	case <-ctx.Done():
@@ -123,7 +123,7 @@ func (c *consumer) refuse(batch gathered, err error) {
 	c.giveBack(batch.deliveries, refusedPause)
 	c.metrics.returned.WithLabelValues(returnedRefused).Add(float64(len(batch.deliveries)))
 	if c.refusals.allow() {
-		c.log.Warn("hand_over_refused", "epoch", batch.Epoch, "seq", batch.deliveries[0].Seq, "error", err)
+		c.log.Warn("hand-over refused", "epoch", batch.Epoch, "seq", batch.deliveries[0].Seq, "error", err)
 	}
 }
 
@@ -132,7 +132,7 @@ func (c *consumer) setAside(unreadable []Delivery) {
 	for _, d := range unreadable {
 		c.metrics.unreadable.Inc()
 		if c.misreads.allow() {
-			c.log.Error("hand_over_unreadable", "seq", d.Seq, "error", d.Err)
+			c.log.Error("hand-over unreadable", "seq", d.Seq, "error", d.Err)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func (c *consumer) giveBack(deliveries []Delivery, pause time.Duration) {
 			delay += rand.N(pause)
 		}
 		if err := d.Reply.NakAfter(delay); err != nil {
-			c.log.Debug("return_failed", "seq", d.Seq, "error", err) // the ack wait brings it back
+			c.log.Debug("return failed", "seq", d.Seq, "error", err) // the ack wait brings it back
 		}
 	}
 }

@@ -17,6 +17,6 @@ func tell(h resultHints, log *slog.Logger, saleID string, results []sale.Result)
 		return
 	}
 	if err := h.NotifyResults(saleID, results); err != nil {
-		log.Debug("results_not_notified", "sale", saleID, "error", err)
+		log.Debug("results not notified", "sale", saleID, "error", err)
 	}
 }

@@ -65,6 +65,6 @@ func (c *consumer) count(b Batch, verdicts []Verdict) {
 		}
 	}
 	if surplus > 0 {
-		c.log.Error("surplus_rejected", "epoch", b.Epoch, "reservations", surplus)
+		c.log.Error("surplus rejected", "epoch", b.Epoch, "reservations", surplus)
 	}
 }

@@ -53,7 +53,7 @@ func (r *releases) poke() { r.loop.poke() }
 func (r *releases) run(ctx context.Context) {
 	r.loop.run(ctx, releaseEvery, func() {
 		if err := r.applyAll(ctx); err != nil && ctx.Err() == nil && r.faults.allow() {
-			r.log.Warn("releases_postponed", "error", err)
+			r.log.Warn("releases postponed", "error", err)
 		}
 	})
 }

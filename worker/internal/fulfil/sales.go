@@ -53,7 +53,7 @@ func (s *sales) start(e sale.Entry) *saleWorker {
 	s.running.Go(func() { keeper.run(s.work) })
 	s.running.Go(func() { newSweeper(w).run(ctx) })
 	s.running.Go(func() { w.progress.run(ctx) })
-	w.log.Info("sale_served", "epoch", e.Epoch)
+	w.log.Info("sale served", "epoch", e.Epoch)
 	return w
 }
 

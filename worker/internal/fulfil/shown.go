@@ -49,7 +49,7 @@ func newShown(rows shownRows, stock settler, h resultHints, metrics *Metrics, lo
 func (s *shown) run(ctx context.Context) {
 	s.loop.run(ctx, shownEvery, func() {
 		if err := s.settleAll(ctx); err != nil && ctx.Err() == nil && s.faults.allow() {
-			s.log.Warn("showing_postponed", "error", err)
+			s.log.Warn("showing postponed", "error", err)
 		}
 	})
 }

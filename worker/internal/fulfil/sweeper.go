@@ -41,7 +41,7 @@ func (s *sweeper) run(ctx context.Context) {
 		case <-time.After(sweepEvery/2 + rand.N(sweepEvery)): // so that two workers rarely sweep at once
 		}
 		if err := s.sweep(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && s.faults.allow() {
-			s.log.Warn("sweep_failed", "error", err)
+			s.log.Warn("sweep failed", "error", err)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (s *sweeper) sweepOnce(ctx context.Context) (n int, err error) {
 		return 0, err
 	}
 	s.metrics.swept.Add(float64(len(overdue)))
-	s.log.Info("reservations_swept", "seq", seq, "reservations", len(overdue))
+	s.log.Info("reservations swept", "seq", seq, "reservations", len(overdue))
 	return len(overdue), s.stores.Stock.HandedOver(ctx, s.saleID, e.Epoch, ridsOf(overdue))
 }
 

@@ -82,7 +82,7 @@ func bearerToken(r *http.Request) string {
 // fail answers for a fault of the store. The buyer is told nothing of it.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != context.Canceled { // nobody waits for the answer any more
-		a.log.Warn("orders_not_read", "error", err)
+		a.log.Warn("orders not read", "error", err)
 	}
 	unavailable(w)
 }

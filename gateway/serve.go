@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"sluice/gateway/internal/httpapi"
+	"sluice/shared/service"
+)
+
+// shutdownTimeout bounds how long requests in flight may take to finish.
+const shutdownTimeout = 10 * time.Second
+
+// serve answers buyers until ctx ends, then drains: unready first, serve on while
+// whoever routes requests here notices, finish what is in flight.
+func (g *gateway) serve(ctx context.Context, api *httpapi.API, health *service.Health, warm *warmUp) error {
+	listener, err := net.Listen("tcp", g.config.listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s (flag -listen): %w", g.config.listen, err)
+	}
+	server := httpapi.NewServer(api, g.config.maxConnections)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	warm.listening.Done()
+	g.log.Info("gateway serves", "address", listener.Addr().String())
+	select {
+	case err := <-failed:
+		return fmt.Errorf("cannot serve on %s: %w", g.config.listen, err)
+	case <-ctx.Done():
+	}
+	g.log.Info("gateway drains", "seconds", g.config.drain.Seconds())
+	health.Drain()
+	api.Drain()
+	g.waiters.Drain()
+	time.Sleep(g.config.drain)
+	deadline, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	if err := server.ShutdownWithContext(deadline); err != nil {
+		return fmt.Errorf("cannot finish requests in flight: %w", err)
+	}
+	return <-failed
+}
+
+// serveOps starts the ops listener and returns what stops it.
+func serveOps(ops *service.Ops, log *slog.Logger) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := ops.Serve(); err != nil {
+			log.Error("ops listener failed", "error", err)
+		}
+	}()
+	return func() {
+		if err := ops.Close(); err != nil {
+			log.Warn("ops listener not closed", "error", err)
+		}
+		<-done
+	}
+}
