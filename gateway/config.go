@@ -11,21 +11,20 @@ import (
 
 // config is what a gateway can be told, by flags or by the environment.
 type config struct {
-	listen, opsListen      string
-	redisURL, natsURL      string
-	jwtKey                 string
-	jwtIssuer, jwtAudience string
-	ticketKey              string
-	logLevel               string
-	redisPool              int
-	redisTimeout           time.Duration
-	refresh                time.Duration
-	horizon                time.Duration
-	drain                  time.Duration
-	maxConnections         int
-	waiters                int
-	funnel                 funnel.Config
-	address                funnel.AddressConfig
+	listen, opsListen   string
+	redisURL, natsURL   string
+	tokens              service.TokenFlags
+	ticketKey           string
+	logLevel            string
+	redisPool, readPool int
+	redisTimeout        time.Duration
+	refresh             time.Duration
+	horizon             time.Duration
+	drain               time.Duration
+	maxConnections      int
+	waiters             int
+	funnel              funnel.Config
+	address             funnel.AddressConfig
 }
 
 func parse(args []string, getenv func(string) string) (config, error) {
@@ -35,12 +34,11 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9080", "address of health, metrics and profiles `host:port`")
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
-	fs.StringVar(&c.jwtKey, "jwt-hs256", "", "`secret` that buyers' tokens are signed with (HS256)")
-	fs.StringVar(&c.jwtIssuer, "jwt-issuer", "", "`issuer` that tokens must name")
-	fs.StringVar(&c.jwtAudience, "jwt-audience", "", "`audience` that tokens must name")
+	c.tokens.Register(fs)
 	fs.StringVar(&c.ticketKey, "ticket-key", "", "`secret` that tickets are signed with; the same on every gateway")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis")
+	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis for attempts")
+	fs.IntVar(&c.readPool, "redis-read-pool", 16, "most connections to Redis for reads of tickets")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.refresh, "refresh", time.Second, "period in which every sale's state is read again")
 	fs.DurationVar(&c.horizon, "warm-horizon", 24*time.Hour, "sales that open within it must be loaded before this gateway is ready")
@@ -66,21 +64,21 @@ func parse(args []string, getenv func(string) string) (config, error) {
 }
 
 func (c config) check() error {
+	if err := c.tokens.Check(); err != nil {
+		return err
+	}
+	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {
+		return err
+	}
 	switch {
-	case len(c.jwtKey) < 32:
-		return service.UsageErrorf("-jwt-hs256 (SLUICE_JWT_HS256) must have at least 32 bytes, has %d", len(c.jwtKey))
-	case c.jwtIssuer == "":
-		return service.UsageErrorf("-jwt-issuer (SLUICE_JWT_ISSUER) is missing: name the issuer of the buyers' tokens")
-	case c.jwtAudience == "":
-		return service.UsageErrorf("-jwt-audience (SLUICE_JWT_AUDIENCE) is missing: name the audience of the buyers' tokens")
-	case len(c.ticketKey) < 32:
-		return service.UsageErrorf("-ticket-key (SLUICE_TICKET_KEY) must have at least 32 bytes, has %d", len(c.ticketKey))
-	case c.redisPool < 1:
-		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) must be at least 1, is %d", c.redisPool)
+	case c.redisPool < 1 || c.readPool < 1:
+		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) and -redis-read-pool (SLUICE_REDIS_READ_POOL) must be at least 1")
 	case c.waiters < 0:
 		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must not be negative, is %d", c.waiters)
 	case c.maxConnections < 1:
 		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must be at least 1, is %d", c.maxConnections)
+	case c.drain < 0:
+		return service.UsageErrorf("-drain (SLUICE_DRAIN) must not be negative, is %v", c.drain)
 	case c.redisTimeout <= 0 || c.refresh <= 0:
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) and -refresh (SLUICE_REFRESH) must be positive")
 	}

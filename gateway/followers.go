@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -13,34 +14,35 @@ type followers struct {
 	owned    sync.WaitGroup
 }
 
-func (g *gateway) follow() *followers {
+// follow starts the followers. A hint that cannot be subscribed to is an error; a
+// catalogue that can no longer be followed ends the gateway.
+func (g *gateway) follow(end func(error)) (*followers, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &followers{replayed: make(chan struct{}), cancel: cancel}
+	hints := []func() (func(), error){
+		func() (func(), error) { return g.queue.SubscribeProgress(g.sales.Progress) },
+		func() (func(), error) { return g.queue.SubscribeSnapshots(g.sales.Hear) },
+		func() (func(), error) { return g.queue.SubscribeResults(g.waiters.Wake) },
+	}
+	for _, subscribe := range hints {
+		unsubscribe, err := subscribe()
+		if err != nil {
+			f.stop()
+			return nil, err
+		}
+		f.owned.Go(func() {
+			<-ctx.Done()
+			unsubscribe()
+		})
+	}
 	f.owned.Go(func() {
-		err := g.queue.Watch(ctx, g.sales.Apply, func() { close(f.replayed) })
-		if ctx.Err() == nil {
-			g.log.Error("catalogue no longer followed", "error", err)
+		if err := g.queue.Watch(ctx, g.sales.Apply, func() { close(f.replayed) }); ctx.Err() == nil {
+			end(fmt.Errorf("cannot follow the catalogue: %w", err))
 		}
 	})
 	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.log) })
 	f.owned.Go(func() { newDependencies(g).watch(ctx) })
-	g.hear(ctx, f, "progress", func() (func(), error) { return g.queue.SubscribeProgress(g.sales.Progress) })
-	g.hear(ctx, f, "snapshots", func() (func(), error) { return g.queue.SubscribeSnapshots(g.sales.Hear) })
-	g.hear(ctx, f, "results", func() (func(), error) { return g.queue.SubscribeResults(g.waiters.Wake) })
-	return f
-}
-
-// hear follows hints until ctx ends. Without them everything works, later.
-func (g *gateway) hear(ctx context.Context, f *followers, what string, subscribe func() (stop func(), err error)) {
-	unsubscribe, err := subscribe()
-	if err != nil {
-		g.log.Error("hints not followed", "hints", what, "error", err)
-		return
-	}
-	f.owned.Go(func() {
-		<-ctx.Done()
-		unsubscribe()
-	})
+	return f, nil
 }
 
 func (f *followers) stop() {

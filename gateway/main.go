@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,10 @@ import (
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
+
+const tokenLeeway = 5 * time.Second // between this clock and the issuer's
+
+var errNATSClosed = errors.New("the connection to NATS is closed for good")
 
 func main() { service.Main("gateway", run) }
 
@@ -39,23 +44,37 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err := g.keys(); err != nil {
 		return err
 	}
-	if g.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout}); err != nil {
-		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
+	if err := g.openRedis(); err != nil {
+		return err
 	}
 	defer g.stock.Close()
+	defer g.reads.Close()
+	return g.live(ctx)
+}
 
+// live takes the gateway from its warm-up to its drain. It ends early, with an
+// error, when a part that it cannot be without ends.
+func (g *gateway) live(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	health := service.NewHealth(time.Now)
-	warm := newWarmUp(health, c, g.sales, g.stock)
-	ops, err := service.NewOps(c.opsListen, health, g.registry)
+	warm := newWarmUp(health, g)
+	ops, err := service.NewOps(g.config.opsListen, health, g.registry)
 	if err != nil {
 		return err
 	}
-	defer serveOps(ops, log)()
-	if g.queue, err = warm.connect(ctx, jetqueue.Config{URL: c.natsURL, Name: "sluice-gateway", Log: log}); err != nil {
+	stopOps := ops.Start(func(err error) { end(err) })
+	defer stopOps()
+	g.queue, err = warm.connect(ctx, jetqueue.Config{URL: g.config.natsURL, Name: "sluice-gateway", Log: g.log,
+		OnClosed: func() { end(errNATSClosed) }})
+	if err != nil {
 		return ended(ctx, err)
 	}
 	defer g.queue.Close()
-	follow := g.follow()
+	follow, err := g.follow(end)
+	if err != nil {
+		return err
+	}
 	defer follow.stop()
 	if err := warm.catalogue(ctx, follow); err != nil {
 		return ended(ctx, err)
@@ -65,7 +84,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	defer f.Close()
-	return g.serve(ctx, api, health, warm)
+	return ended(ctx, g.serve(ctx, api, health, warm))
 }
 
 // gateway is what a process is wired of.
@@ -76,7 +95,8 @@ type gateway struct {
 	registry *prometheus.Registry
 	verifier *auth.Verifier
 	signer   *auth.TicketSigner
-	stock    *redisstock.Client
+	stock    *redisstock.Client // for the funnel
+	reads    *redisstock.Client // for tickets: polls must not take the funnel's connections
 	queue    *jetqueue.Queue
 	sales    *catalog.Catalog
 	waiters  *tickets.Waiters
@@ -84,12 +104,22 @@ type gateway struct {
 
 // keys prepares what verifies tokens and what signs tickets.
 func (g *gateway) keys() (err error) {
-	g.verifier, err = auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{[]byte(g.config.jwtKey)},
-		Issuer: g.config.jwtIssuer, Audience: g.config.jwtAudience, Leeway: 5 * time.Second})
+	g.verifier, err = auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{[]byte(g.config.tokens.Key)},
+		Issuer: g.config.tokens.Issuer, Audience: g.config.tokens.Audience, Leeway: tokenLeeway})
 	if err != nil {
 		return err
 	}
 	g.signer, err = auth.NewTicketSigner([]byte(g.config.ticketKey))
+	return err
+}
+
+func (g *gateway) openRedis() (err error) {
+	c := redisstock.Config{URL: g.config.redisURL, PoolSize: g.config.redisPool, Timeout: g.config.redisTimeout}
+	if g.stock, err = redisstock.Open(c); err != nil {
+		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
+	}
+	c.PoolSize = g.config.readPool
+	g.reads, err = redisstock.Open(c)
 	return err
 }
 
@@ -100,7 +130,7 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 		return nil, nil, fmt.Errorf("cannot limit addresses: %w", err)
 	}
 	exits := funnel.NewExits(g.registry)
-	reader := tickets.NewReader(g.stock, g.waiters, 2*g.config.redisTimeout)
+	reader := tickets.NewReader(g.reads, g.waiters, g.config.readPool, 2*g.config.redisTimeout)
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_ticket_waiters", Help: "Reads of tickets that wait for news.",
 	}, func() float64 { return float64(g.waiters.Waiting()) }))
@@ -112,9 +142,12 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 	return f, api, nil
 }
 
-// ended turns the end of a warm-up that was asked to stop into a clean exit.
+// ended tells an end that was asked for from one that has a cause.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

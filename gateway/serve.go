@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -35,28 +34,15 @@ func (g *gateway) serve(ctx context.Context, api *httpapi.API, health *service.H
 	health.Drain()
 	api.Drain()
 	g.waiters.Drain()
-	time.Sleep(g.config.drain)
+	select {
+	case err := <-failed:
+		return fmt.Errorf("cannot serve on %s: %w", g.config.listen, err)
+	case <-time.After(g.config.drain):
+	}
 	deadline, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if err := server.ShutdownWithContext(deadline); err != nil {
 		return fmt.Errorf("cannot finish requests in flight: %w", err)
 	}
 	return <-failed
-}
-
-// serveOps starts the ops listener and returns what stops it.
-func serveOps(ops *service.Ops, log *slog.Logger) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := ops.Serve(); err != nil {
-			log.Error("ops listener failed", "error", err)
-		}
-	}()
-	return func() {
-		if err := ops.Close(); err != nil {
-			log.Warn("ops listener not closed", "error", err)
-		}
-		<-done
-	}
 }

@@ -213,7 +213,7 @@ func TestKill_AtTheExactPointLosesAndStrandsNothing(t *testing.T) {
 			before := k.pid(tc.process)
 			k.attackAll(ctx)
 			e := k.judge(ctx)
-			if after := k.pid(tc.process); after == before || !k.logged(tc.process, "FAILPOINTS ARMED") {
+			if after := k.pid(tc.process); after == before || !k.logged(tc.process, "failpoint "+tc.point+": killed") {
 				t.Errorf("%s was not killed at %s: the window was missed", tc.process, tc.point)
 			}
 			if found := k.strandedBuyers(e); tc.buyersAffected && found == 0 {
@@ -255,5 +255,10 @@ func TestKill_AtRandomLosesAndStrandsNothing(t *testing.T) {
 	t.Logf("%d kills, %d orders, %d buyers found their ticket after an unknown outcome", kills, len(e.Orders), found)
 	if kills < 3 {
 		t.Errorf("%d kills during the sale", kills)
+	}
+	affected := 0
+	k.faults.Range(func(any, any) bool { affected++; return true })
+	if affected == 0 {
+		t.Error("no attempt met a fault: the kills missed the load")
 	}
 }

@@ -26,6 +26,8 @@ var (
 	load string
 	//go:embed flip.lua
 	flip string
+	//go:embed configure.lua
+	configure string
 	//go:embed reserve.lua
 	reserve string
 	//go:embed handed_over.lua
@@ -47,6 +49,7 @@ var (
 	Fence      = compose("fence", fence)
 	Load       = compose("load", load)
 	Flip       = compose("flip", flip)
+	Configure  = compose("configure", configure)
 	Reserve    = compose("reserve", reserve)
 	HandedOver = compose("handed_over", handedOver)
 	Overdue    = compose("overdue", overdue)
@@ -58,7 +61,7 @@ var (
 
 // All returns every script, for loading them at warm-up.
 func All() []Script {
-	return []Script{Fence, Load, Flip, Reserve, HandedOver, Overdue, Settle, Release, Ticket, Snapshot}
+	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Ticket, Snapshot}
 }
 
 // compose puts the prelude behind the shebang line, which Redis wants first.

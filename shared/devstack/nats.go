@@ -3,6 +3,7 @@ package devstack
 import (
 	"bufio"
 	"context"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -26,7 +27,7 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 	}
 	config := filepath.Join(s.dir, "nats.conf")
 	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data")), 0o644); err != nil {
-		return nil, fmt.Errorf("cannot write the configuration of nats-server: %w", err)
+		return nil, errors.Join(fmt.Errorf("cannot write the configuration of nats-server: %w", err), s.discard())
 	}
 	return s.launch(ctx, program{
 		name: "nats", url: "nats://" + s.port.Addr(),

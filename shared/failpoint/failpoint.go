@@ -43,7 +43,7 @@ func Load(getenv func(string) string, log *slog.Logger, known ...string) (*Set, 
 		return nil, err
 	}
 	if set != nil {
-		log.Warn("FAILPOINTS ARMED: this process will kill itself or fail on purpose", "failpoints", set.Names())
+		log.Warn("failpoints armed: this process will kill itself or fail on purpose", "failpoints", set.Names())
 	}
 	return set, nil
 }
@@ -62,7 +62,7 @@ func (s *Set) Hit(name string) error {
 		return nil
 	}
 	if p.kill {
-		die()
+		die(name)
 	}
 	return fmt.Errorf("failpoint %s: %w", name, ErrInjected)
 }
@@ -75,8 +75,10 @@ func (s *Set) Names() []string {
 	return slices.Sorted(maps.Keys(s.points))
 }
 
-// die never returns: no deferred call and no flush may run, as after kill -9.
-func die() {
+// die never returns: no deferred call and no flush may run, as after kill -9. What
+// it was killed by is written where a test can find it.
+func die(name string) {
+	fmt.Fprintf(os.Stderr, "failpoint %s: killed\n", name)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)
 	}

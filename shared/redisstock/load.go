@@ -59,7 +59,7 @@ func (c *Client) Flip(ctx context.Context, token string, l Live) error {
 	e := l.Entry
 	return c.loading(ctx, lua.Flip, e.ID, e.Epoch, token,
 		l.Stock, l.Rank, l.Accepted, l.Served, l.Unpaid, l.Given,
-		millis(e.OpensAt), millis(e.ClosesAt), e.PerUserLimit, l.Total,
+		e.Rev, millis(e.OpensAt), millis(e.ClosesAt), e.PerUserLimit, l.Total,
 		flag(e.RebuyAfterRelease), flag(e.Eligibility.HasAllowList), flag(e.Paused))
 }
 

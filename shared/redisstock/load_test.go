@@ -97,3 +97,35 @@ func TestLoadTickets_EveryTicketAnswersAsBefore(t *testing.T) {
 	equal(t, "settled before", r[0], sale.SettleAlready)
 	equal(t, "served", snap.Served, 3)
 }
+
+func TestConfigure_NewerRevMovesTheWindowAndRaisesTheVersion(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 5)
+	a := attempt("ada")
+	reserve(t, c, s, a)
+	e := entry(s)
+	e.Rev, e.Paused = 3, true
+	e.ClosesAt = s.ClosesAt.Add(time.Hour).Truncate(time.Millisecond).UTC()
+	snap, changed, err := c.Configure(t.Context(), e)
+	must(t, err)
+	if !changed || !snap.Paused || !snap.ClosesAt.Equal(e.ClosesAt) || snap.Version != 2 || snap.Stock != 4 {
+		t.Errorf("changed %v: %+v", changed, snap)
+	}
+	_, d := reserve(t, c, s, attempt("bob"), attempt("ada"))
+	equal(t, "bob while paused", d[0].Code, sale.DecidedPaused)
+	equal(t, "ada's ticket while paused", d[1].Ticket.RID, a.RID)
+	for _, rev := range []int64{3, 2} {
+		old := entry(s)
+		old.Rev = rev
+		snap, changed, err = c.Configure(t.Context(), old)
+		must(t, err)
+		if changed || !snap.Paused || snap.Version != 2 {
+			t.Errorf("rev %d replaced rev 3: %+v", rev, snap)
+		}
+	}
+	e.Epoch = 2
+	if _, _, err := c.Configure(t.Context(), e); !errors.Is(err, sale.ErrStale) {
+		t.Errorf("another epoch: %v", err)
+	}
+}

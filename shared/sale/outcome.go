@@ -6,7 +6,8 @@ type Outcome int
 
 // Outcomes of an attempt.
 const (
-	Accepted        Outcome = iota // reserved and durably handed over
+	NoOutcome       Outcome = iota // not decided: nobody is told anything good by mistake
+	Accepted                       // reserved and durably handed over
 	Confirmed                      // instant mode: the order row exists
 	Replay                         // an earlier attempt already holds the ticket
 	SoldOut                        // no unit left
@@ -27,7 +28,7 @@ const (
 )
 
 var outcomeNames = [numOutcomes]string{
-	Accepted: "accepted", Confirmed: "confirmed", Replay: "replay", SoldOut: "sold_out",
+	NoOutcome: "none", Accepted: "accepted", Confirmed: "confirmed", Replay: "replay", SoldOut: "sold_out",
 	NotOpen: "not_open", OutOfWindow: "closed", LimitReached: "limit_reached", Rejected: "rejected",
 	Unauthenticated: "unauthenticated", NotEligible: "not_eligible", Invalid: "invalid",
 	NoSuchSale: "no_such_sale", TooLarge: "too_large", TooMany: "too_many", Busy: "busy",

@@ -85,6 +85,15 @@ type HandOver struct {
 	Reservations []Reservation
 }
 
+// Nobody is answered 202 later than MaxPublishTimeout after the start of the reserve
+// call that took the unit, and AnswersOver says from when on others may rely on it:
+// the sweeper hands over what is listed for longer, a load waits that long behind
+// its fence.
+const (
+	MaxPublishTimeout = 4 * time.Second
+	AnswersOver       = MaxPublishTimeout + time.Second
+)
+
 // MaxHandOver is the most reservations one hand-over carries, and the most
 // attempts one reserve call decides.
 const MaxHandOver = 256

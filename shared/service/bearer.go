@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
-	"strings"
+
+	"sluice/shared/auth"
 )
 
 // RequireBearer lets requests with `Authorization: Bearer TOKEN` through to next
@@ -12,10 +13,8 @@ import (
 func RequireBearer(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(given)) // equal lengths, so that the comparison tells nothing
-		same := subtle.ConstantTimeCompare(want[:], got[:]) == 1
-		if token == "" || !same || !strings.EqualFold(scheme, "Bearer") {
+		got := sha256.Sum256([]byte(auth.Bearer(r.Header.Values("Authorization")...))) // equal lengths, so that the comparison tells nothing
+		if token == "" || subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "unauthenticated", http.StatusUnauthorized)
 			return

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -150,4 +152,35 @@ func (h *Health) Phases() []PhaseReport {
 		}
 	}
 	return reports
+}
+
+// How a phase is tried: as often as that, each try no longer than that.
+const (
+	tryPause   = 300 * time.Millisecond
+	tryTimeout = 5 * time.Second
+)
+
+// Until tries a step until it succeeds, and then the phase is done. It returns an
+// error only when ctx ends. What it waits for is logged once, and shown by the
+// verbose probe as long as it lasts.
+func (p *Phase) Until(ctx context.Context, log *slog.Logger, step func(context.Context) error) error {
+	for told := false; ; {
+		once, cancel := context.WithTimeout(ctx, tryTimeout)
+		err := step(once)
+		cancel()
+		if err == nil {
+			p.Done()
+			return nil
+		}
+		p.Fail(err)
+		if !told && ctx.Err() == nil {
+			log.Warn("warm-up waits", "phase", p.name, "error", err)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(tryPause):
+		}
+	}
 }

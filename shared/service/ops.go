@@ -92,3 +92,20 @@ func (o *Ops) Close() error {
 	}
 	return nil
 }
+
+// Start serves in the background; if that fails, fail is told why. The returned
+// stop closes the listener and waits.
+func (o *Ops) Start(fail func(error)) (stop func() error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := o.Serve(); err != nil {
+			fail(err)
+		}
+	}()
+	return func() error {
+		err := o.Close()
+		<-done
+		return err
+	}
+}

@@ -147,7 +147,7 @@ func (s *Sale) Refusal(now time.Time) (sale.Outcome, bool) {
 	case at.Add(doubt).Before(l.OpensAt):
 		return sale.NotOpen, true
 	default:
-		return 0, false
+		return sale.NoOutcome, false
 	}
 }
 

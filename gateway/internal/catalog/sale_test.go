@@ -66,7 +66,7 @@ func TestRefusal_ByState(t *testing.T) {
 		want    sale.Outcome
 		refused bool
 	}{
-		{"open", none, 90 * time.Minute, 0, false},
+		{"open", none, 90 * time.Minute, sale.NoOutcome, false},
 		{"sold out", soldOut, 90 * time.Minute, sale.SoldOut, true},
 		{"paused comes before sold out", both, 90 * time.Minute, sale.Paused, true},
 		{"not open", none, 30 * time.Minute, sale.NotOpen, true},
@@ -154,4 +154,24 @@ func TestWarm_NamesTheSaleThatIsMissing(t *testing.T) {
 	if err := c.Warm(at(0), 2*time.Hour); err != nil {
 		t.Errorf("a loaded sale: %v", err)
 	}
+}
+
+func TestProgress_NeverGoesBackWithinAnEpoch(t *testing.T) {
+	t.Parallel()
+	c, s := newTestSale(2, 1)
+	tell := func(epoch, served int64) { c.Progress(sale.Progress{SaleID: "phone", Epoch: epoch, Served: served}) }
+	tell(2, 10)
+	passed := s.Passed()
+	tell(2, 9)  // another worker, behind
+	tell(1, 99) // late, of an older epoch
+	if p, ok := s.Progress(); !ok || p.Served != 10 {
+		t.Errorf("served %d, %v", p.Served, ok)
+	}
+	select {
+	case <-passed:
+		t.Error("no progress woke those who wait for some")
+	default:
+	}
+	tell(2, 11)
+	<-passed
 }

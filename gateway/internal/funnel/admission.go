@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	"sluice/gateway/internal/catalog"
+	"sluice/shared/sale"
 )
 
 // admission lets attempts through to the line at a bounded rate, per sale and in
@@ -37,20 +39,29 @@ func (a *admission) sale(id string) *rate.Limiter {
 	return l.(*rate.Limiter)
 }
 
-// admit waits for the attempt's turn; false when its turn is too far away. A
+// admit is the layer that lets attempts through to the line for the script.
+func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
+	f.exits.Enter(sale.LayerAdmission)
+	if !f.admission.turn(s.ID()) || !f.line(s).join(a) {
+		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission}
+	}
+	return Result{}
+}
+
+// turn waits for the attempt's turn; false when its turn is too far away. A
 // refused attempt takes nobody's place.
-func (a *admission) admit(saleID string) bool {
+func (a *admission) turn(saleID string) bool {
 	now := time.Now()
 	ofSale := a.sale(saleID).ReserveN(now, 1)
 	ofAll := a.total.ReserveN(now, 1)
-	turn := max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
-	if turn > a.wait {
+	wait := max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
+	if wait > a.wait {
 		ofAll.CancelAt(now)
 		ofSale.CancelAt(now)
 		return false
 	}
-	if turn > 0 {
-		time.Sleep(turn)
+	if wait > 0 {
+		time.Sleep(wait)
 	}
 	return true
 }

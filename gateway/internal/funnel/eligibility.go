@@ -4,11 +4,17 @@ import (
 	"time"
 
 	"sluice/gateway/internal/catalog"
+	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
 
-// eligible judges a buyer by the token's claims; the reserve script looks at the
-// allow list.
-func eligible(s *catalog.Sale, c sale.Claims, now time.Time) sale.Refusal {
-	return s.Entry().Eligibility.Check(c, s.Now(now))
+// judge is the layer that compares a token's claims with what the sale asks for.
+// The reserve script looks at the allow list.
+func (f *Funnel) judge(s *catalog.Sale, id auth.Identity, now time.Time) Result {
+	f.exits.Enter(sale.LayerEligibility)
+	refusal := s.Entry().Eligibility.Check(id.Claims, s.Now(now))
+	if refusal != sale.Eligible {
+		return Result{Outcome: sale.NotEligible, Layer: sale.LayerEligibility, Refusal: refusal}
+	}
+	return Result{}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/gateway/internal/catalog"
 	"sluice/shared/sale"
+	"sluice/shared/service"
 )
 
 // Stock decides attempts in Redis.
@@ -50,17 +51,13 @@ type Config struct {
 	AdmitWait      time.Duration // most time that an attempt waits to be let through
 }
 
-// MaxPublishTimeout keeps answers ahead of the sweeper and of a load's wait
-// behind the fence, both of which take 5 s for the end of all answers.
-const MaxPublishTimeout = 4 * time.Second
-
 const maxInstantBudget = 10 * time.Second
 
 // Check refuses what makes no sense; the errors name the gateway's flags.
 func (c Config) Check() error {
 	switch {
-	case c.PublishTimeout <= 0 || c.PublishTimeout > MaxPublishTimeout:
-		return fmt.Errorf("-publish-timeout must be more than 0 and at most %v, is %v", MaxPublishTimeout, c.PublishTimeout)
+	case c.PublishTimeout <= 0 || c.PublishTimeout > sale.MaxPublishTimeout:
+		return fmt.Errorf("-publish-timeout must be more than 0 and at most %v, is %v", sale.MaxPublishTimeout, c.PublishTimeout)
 	case c.BatchSize < 1 || c.BatchSize > sale.MaxHandOver:
 		return fmt.Errorf("-reserve-batch must be 1 to %d, is %d", sale.MaxHandOver, c.BatchSize)
 	case c.InFlight < 1:
@@ -75,8 +72,8 @@ func (c Config) Check() error {
 		return fmt.Errorf("-admit-rate must not be negative, is %v", c.AdmitRate)
 	case c.AdmitSaleRate < 0:
 		return fmt.Errorf("-admit-sale-rate must not be negative, is %v", c.AdmitSaleRate)
-	case c.AdmitWait < 0 || c.AdmitWait > MaxPublishTimeout:
-		return fmt.Errorf("-admit-wait must be 0 to %v, is %v", MaxPublishTimeout, c.AdmitWait)
+	case c.AdmitWait < 0 || c.AdmitWait > sale.MaxPublishTimeout:
+		return fmt.Errorf("-admit-wait must be 0 to %v, is %v", sale.MaxPublishTimeout, c.AdmitWait)
 	}
 	return nil
 }
@@ -98,6 +95,7 @@ type Funnel struct {
 	lines     sync.Map       // sale id → *line
 	waiting   atomic.Int64   // attempts in all lines
 	flights   sync.WaitGroup // reserve and hand-over goroutines
+	faults    service.Quiet  // log lines of failed calls
 }
 
 // Parts are what a funnel works with.
@@ -128,6 +126,9 @@ type Result struct {
 	Refusal sale.Refusal // with NotEligible
 }
 
+// Left reports whether the attempt left the funnel; the zero Result passes it on.
+func (r Result) Left() bool { return r.Outcome != sale.NoOutcome }
+
 // HasTicket reports whether a reservation answers the attempt.
 func (r Result) HasTicket() bool { return r.Ticket.RID != "" }
 
@@ -141,26 +142,16 @@ func (f *Funnel) Attempt(s *catalog.Sale, token, key string) Result {
 
 func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
 	now := time.Now()
-	f.exits.Enter(sale.LayerToken)
-	id, err := f.verifier.Verify(token, now)
-	if err != nil {
-		return Result{Outcome: sale.Unauthenticated, Layer: sale.LayerToken}
+	id, refused := f.identify(token, now)
+	if refused.Left() {
+		return refused
 	}
-	f.exits.Enter(sale.LayerEligibility)
-	if refusal := eligible(s, id.Claims, now); refusal != sale.Eligible {
-		return Result{Outcome: sale.NotEligible, Layer: sale.LayerEligibility, UserID: id.UserID, Refusal: refusal}
+	if refused = f.judge(s, id, now); refused.Left() {
+		return refused
 	}
-	f.exits.Enter(sale.LayerAdmission)
-	if !f.admission.admit(s.ID()) {
-		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission, UserID: id.UserID}
-	}
-	a, err := newAttempt(id.UserID, key)
-	if err != nil {
-		f.log.Error("cannot make a reservation id", "error", err)
-		return Result{Outcome: sale.Unavailable, Layer: sale.LayerAdmission, UserID: id.UserID}
-	}
-	if !f.line(s).join(a) {
-		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission, UserID: id.UserID}
+	a := newAttempt(id.UserID, key)
+	if refused = f.admit(s, a); refused.Left() {
+		return refused
 	}
 	<-a.done
 	a.result.UserID = id.UserID

@@ -24,11 +24,15 @@ type stock struct {
 	latency time.Duration
 	err     error
 	batches []int
+	during  func() // called while a reserve call is under way
 	struck  []string
 }
 
 func (s *stock) Reserve(_ context.Context, _ string, _ int64, attempts []sale.Attempt) (sale.Snapshot, []sale.Decision, error) {
 	time.Sleep(s.latency)
+	if s.during != nil {
+		s.during()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.batches = append(s.batches, len(attempts))
@@ -93,6 +97,7 @@ type rig struct {
 	stock  *stock
 	queue  *publisher
 	funnel *Funnel
+	sales  *catalog.Catalog
 	sale   *catalog.Sale
 }
 
@@ -105,7 +110,7 @@ func newRig(total int64, change func(*Config, *sale.Sale)) *rig {
 	sales := catalog.New()
 	sales.Apply(sale.Entry{Sale: s, Epoch: 1, Rev: 1})
 	r := &rig{stock: &stock{ledger: sale.NewLedger(s, nil), latency: time.Millisecond}, queue: &publisher{latency: time.Millisecond},
-		sale: sales.Find(s.ID)}
+		sales: sales, sale: sales.Find(s.ID)}
 	snap := r.stock.ledger.Snapshot()
 	snap.Now = now
 	r.sale.Observe(snap, now, now)
@@ -322,6 +327,20 @@ func TestAttempt_AdmissionBoundsTheRateInTotal(t *testing.T) {
 		r := newRig(1000, func(c *Config, _ *sale.Sale) { c.AdmitRate, c.AdmitSaleRate = 50, 1000 })
 		if a := count(r.attemptAll(users(100)...), sale.Accepted); a != 5 {
 			t.Errorf("%d accepted, want the 5 that go at once", a)
+		}
+	})
+}
+
+func TestAttempt_IsHandedOverAtTheEpochItWasReservedAt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(5, asConfigured)
+		next := *r.sale.Entry()
+		next.Epoch, next.Rev, next.Rebuilding = 2, 2, true
+		r.stock.during = func() { r.sales.Apply(next) } // a rebuild begins while the call is under way
+		r.attemptAll("ada")
+		if got := r.queue.handOvers[0].Epoch; got != 1 {
+			t.Errorf("handed over at epoch %d what was reserved at 1", got)
 		}
 	})
 }

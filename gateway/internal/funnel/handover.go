@@ -4,31 +4,21 @@ import (
 	"context"
 	"time"
 
-	"sluice/gateway/internal/catalog"
 	"sluice/shared/sale"
 )
 
 // handOver publishes what one reserve call accepted as one message and answers
 // its attempts. The deadline counts from the reserve call's start: a rebuild waits
 // that long and then knows that no answer is still to come.
-func (f *Funnel) handOver(s *catalog.Sale, waiting []pending, start time.Time) {
+func (f *Funnel) handOver(h sale.HandOver, waiting []pending, start time.Time) {
 	for range waiting {
 		f.exits.Enter(sale.LayerHandOver)
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), start.Add(f.config.PublishTimeout))
 	defer cancel()
-	h := message(s.Entry(), waiting)
-	end := f.calls.begin(callHandOver, len(h.Reservations))
-	_, err := f.queue.Publish(ctx, h)
-	end(err)
-	if err == nil {
-		err = f.points.Hit(PointHandedOver)
-	}
-	if err == nil {
-		err = ctx.Err() // acknowledged too late to be answered
-	}
-	if err != nil {
-		f.log.Warn("reservations not handed over, the sweeper will", "sale", s.ID(), "reservations", len(h.Reservations), "error", err)
+	err := f.publish(ctx, h)
+	if err != nil && f.faults.Allow() {
+		f.log.Warn("reservations not handed over, the sweeper will", "sale", h.SaleID, "reservations", len(h.Reservations), "error", err)
 	}
 	for _, p := range waiting {
 		r := decided(p.Decision, sale.LayerHandOver)
@@ -40,6 +30,20 @@ func (f *Funnel) handOver(s *catalog.Sale, waiting []pending, start time.Time) {
 	if err == nil {
 		f.strikeOff(h)
 	}
+}
+
+// publish returns nil only when JetStream acknowledged in time to be answered.
+func (f *Funnel) publish(ctx context.Context, h sale.HandOver) error {
+	end := f.calls.begin(callHandOver, len(h.Reservations))
+	_, err := f.queue.Publish(ctx, h)
+	end(err)
+	if err != nil {
+		return err
+	}
+	if err := f.points.Hit(PointHandedOver); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // message lists every reservation once, though several attempts may wait for it.
@@ -67,7 +71,7 @@ func (f *Funnel) strikeOff(h sale.HandOver) {
 	end := f.calls.begin(callStrikeOff, len(rids))
 	err := f.stock.HandedOver(ctx, h.SaleID, h.Epoch, rids)
 	end(err)
-	if err != nil {
+	if err != nil && f.faults.Allow() {
 		f.log.Warn("handed-over reservations not struck off", "sale", h.SaleID, "reservations", len(rids), "error", err)
 	}
 }

@@ -1,7 +1,6 @@
 package funnel
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
@@ -17,15 +16,12 @@ type attempt struct {
 	done   chan struct{}
 }
 
-func newAttempt(userID, key string) (*attempt, error) {
-	rid, err := uuid.NewV7()
-	if err != nil {
-		return nil, fmt.Errorf("cannot draw a uuid: %w", err)
-	}
+func newAttempt(userID, key string) *attempt {
+	rid := uuid.Must(uuid.NewV7()) // fails only without randomness, which ends the process anyway
 	return &attempt{
 		Attempt: sale.Attempt{RID: rid.String(), UserID: userID, Key: key},
 		done:    make(chan struct{}),
-	}, nil
+	}
 }
 
 func (a *attempt) finish(r Result) {

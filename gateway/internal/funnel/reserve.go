@@ -19,25 +19,27 @@ func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 	for range batch {
 		f.exits.Enter(sale.LayerReserve)
 	}
-	decisions, err := f.decide(s, batch, start)
+	entry := s.Entry() // once: what is reserved at an epoch is handed over at that epoch
+	decisions, err := f.decide(s, entry.Epoch, batch, start)
 	if err != nil {
-		f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
+		if f.faults.Allow() {
+			f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
+		}
 		finishAll(batch, Result{Outcome: sale.Unavailable, Layer: sale.LayerReserve})
 		return
 	}
 	if pending := answer(batch, decisions); len(pending) > 0 {
-		f.flights.Go(func() { f.handOver(s, pending, start) })
+		f.flights.Go(func() { f.handOver(message(entry, pending), pending, start) })
 	}
 }
 
-func (f *Funnel) decide(s *catalog.Sale, batch []*attempt, start time.Time) ([]sale.Decision, error) {
+func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt, start time.Time) ([]sale.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.config.PublishTimeout)
 	defer cancel()
 	attempts := make([]sale.Attempt, len(batch))
 	for i, a := range batch {
 		attempts[i] = a.Attempt
 	}
-	epoch := s.Entry().Epoch
 	end := f.calls.begin(callReserve, len(batch))
 	snap, decisions, err := f.stock.Reserve(ctx, s.ID(), epoch, attempts)
 	end(err)
@@ -49,11 +51,17 @@ func (f *Funnel) decide(s *catalog.Sale, batch []*attempt, start time.Time) ([]s
 		return nil, err
 	}
 	if s.Observe(snap, start, time.Now()) {
-		if err := f.news.NotifySnapshot(snap); err != nil { // others re-read within a second
-			f.log.Debug("news not broadcast", "sale", s.ID(), "error", err)
-		}
+		f.broadcast(snap)
 	}
 	return decisions, f.points.Hit(PointReserved)
+}
+
+// broadcast tells the other gateways of a new version. If it is lost they re-read
+// within a second.
+func (f *Funnel) broadcast(snap sale.Snapshot) {
+	if err := f.news.NotifySnapshot(snap); err != nil {
+		f.log.Debug("news not broadcast", "sale", snap.SaleID, "error", err)
+	}
 }
 
 // pending is an attempt whose reservation JetStream has yet to acknowledge.

@@ -25,11 +25,14 @@ type Reader struct {
 	stock   Stock
 	waiters *Waiters
 	timeout time.Duration
+	reading chan struct{} // has room for the reads that may be under way
 }
 
-// NewReader builds a reader; timeout bounds one read.
-func NewReader(stock Stock, waiters *Waiters, timeout time.Duration) *Reader {
-	return &Reader{stock: stock, waiters: waiters, timeout: timeout}
+// NewReader builds a reader that makes most calls at a time. timeout bounds one
+// read, the wait for its turn included: polls must not queue up without bound, nor
+// take the connections that reserve calls need.
+func NewReader(stock Stock, waiters *Waiters, most int, timeout time.Duration) *Reader {
+	return &Reader{stock: stock, waiters: waiters, timeout: timeout, reading: make(chan struct{}, most)}
 }
 
 // Ref names a ticket: what its signed string holds, and its owner.
@@ -73,6 +76,12 @@ func (r *Reader) read(s *catalog.Sale, ask call) ([]*sale.Ticket, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot read tickets: too many reads wait: %w", ctx.Err())
+	}
 	sent := time.Now()
 	snap, found, err := ask(ctx, e.Epoch)
 	if err != nil {
