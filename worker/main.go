@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"sluice/shared/auth"
@@ -18,6 +19,7 @@ import (
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
+	"sluice/worker/internal/lifecycle"
 )
 
 const (
@@ -43,7 +45,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	verifier, err := auth.NewVerifier(auth.VerifierConfig{
-		HS256Keys: [][]byte{[]byte(c.jwtKey)}, Issuer: c.jwtIssuer, Audience: c.jwtAudience, Leeway: tokenLeeway,
+		HS256Keys: [][]byte{[]byte(c.tokens.Key)}, Issuer: c.tokens.Issuer, Audience: c.tokens.Audience, Leeway: tokenLeeway,
 	})
 	if err != nil {
 		return err
@@ -53,19 +55,25 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
 	}
 	defer store.Close()
+	reads, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement})
+	if err != nil {
+		return err
+	}
+	defer reads.Close()
 	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
 	if err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
 	defer stock.Close()
-	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, stock: stock, log: log})
+	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, reads: reads, stock: stock, log: log})
 }
 
 // parts are what a worker works with, beside the connection to the stream.
 type parts struct {
 	points   *failpoint.Set
 	verifier *auth.Verifier
-	store    *pgstore.Store
+	store    *pgstore.Store // for orders
+	reads    *pgstore.Store // for buyers: their reads must not take the orders' connections
 	stock    *redisstock.Client
 	log      *slog.Logger
 }
@@ -73,26 +81,26 @@ type parts struct {
 // serve warms up, then fulfils and answers buyers until ctx ends.
 func serve(ctx context.Context, c config, p parts) error {
 	health := service.NewHealth(time.Now)
-	warm := newWarmUp(health, p.log)
+	warm := newWarmUp(health, p)
 	registry := service.NewRegistry()
 	ops, err := service.NewOps(c.opsListen, health, registry)
 	if err != nil {
 		return err
 	}
 	ops.GuardProfiles(c.adminToken)
-	defer serveOps(ops, p.log)()
-
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	stopOps := ops.Start(func(err error) { end(err) })
+	defer stopOps()
 	defer context.AfterFunc(ctx, health.Drain)()
-	queue, err := warm.connect(ctx, p.store, p.stock, jetqueue.Config{
+	queue, err := warm.connect(ctx, jetqueue.Config{
 		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) },
 	})
 	if err != nil {
 		return ended(ctx, err)
 	}
 	defer queue.Close()
-	buyers, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, p.store, time.Now, p.log), p.log)
+	buyers, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, p.reads, time.Now, p.log), p.log)
 	if err != nil {
 		return err
 	}
@@ -100,6 +108,11 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
+	loops.Go(func() { converge.Run(ctx) })
+	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", buyers.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
 	flush(queue, p.log)

@@ -165,7 +165,7 @@ func TestWorker_SweepsAStrandedReservation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 400)
 	reserved := append(w.reserve(200), w.reserve(100)...) // more than one hand-over
-	p := w.startWorker("", "-sweep-after", "100ms")
+	p := w.startWorker("")
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
 	w.stopped(p)
 	w.wantOneOrderEach(reserved)

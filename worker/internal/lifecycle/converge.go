@@ -1,0 +1,129 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sluice/shared/sale"
+	"sluice/shared/service"
+)
+
+const (
+	convergeEvery  = 300 * time.Millisecond // how old a change may be before gateways learn of it
+	repeatEvery    = 10 * time.Second       // how long a store that lost a change may go unnoticed
+	convergeWithin = 5 * time.Second        // of one round's read
+	callWithin     = 2 * time.Second        // of one call
+)
+
+// entries are the sales as Postgres has them.
+type entries interface {
+	Entries(ctx context.Context) ([]sale.Entry, error)
+}
+
+// configurer brings an entry to Redis, unless Redis has a newer one.
+type configurer interface {
+	Configure(ctx context.Context, e sale.Entry) (sale.Snapshot, bool, error)
+}
+
+// announcer brings an entry to the catalogue, unless it has a newer one, and tells
+// gateways of a sale's new state.
+type announcer interface {
+	PutEntry(ctx context.Context, e sale.Entry) (changed bool, err error)
+	NotifySnapshot(s sale.Snapshot) error
+}
+
+// Convergence brings every change of a sale from Postgres to Redis and to the
+// catalogue.
+type Convergence struct {
+	truth     entries
+	stock     configurer
+	catalogue announcer
+	log       *slog.Logger
+
+	done   map[string]progress
+	faults service.Quiet
+}
+
+// progress is what a sale was last brought to, and when.
+type progress struct {
+	epoch, rev int64
+	at         time.Time
+}
+
+// NewConvergence builds the loop.
+func NewConvergence(truth entries, stock configurer, catalogue announcer, log *slog.Logger) *Convergence {
+	return &Convergence{truth: truth, stock: stock, catalogue: catalogue, log: log, done: make(map[string]progress)}
+}
+
+// Run converges until ctx ends.
+func (c *Convergence) Run(ctx context.Context) {
+	ticker := time.NewTicker(convergeEvery)
+	defer ticker.Stop()
+	for {
+		if err := c.round(ctx); err != nil && ctx.Err() == nil && c.faults.Allow() {
+			c.log.Warn("sales not converged", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// round looks at every sale. One sale's fault does not keep the others.
+func (c *Convergence) round(ctx context.Context) error {
+	read, cancel := context.WithTimeout(ctx, convergeWithin)
+	defer cancel()
+	all, err := c.truth.Entries(read)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, e := range all {
+		faults = append(faults, c.bring(ctx, e))
+	}
+	return errors.Join(faults...)
+}
+
+func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
+	last := c.done[e.ID]
+	if e.Epoch == 0 || last.epoch == e.Epoch && last.rev == e.Rev && time.Since(last.at) < repeatEvery {
+		return nil // not loaded yet, or nothing new
+	}
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	if !e.Rebuilding && !e.Retired {
+		if err := c.configure(call, e); err != nil {
+			return err
+		}
+	}
+	changed, err := c.catalogue.PutEntry(call, e)
+	if err != nil {
+		return err
+	}
+	if changed {
+		c.log.Info("sale announced", "sale", e.ID, "epoch", e.Epoch, "rev", e.Rev, "paused", e.Paused, "retired", e.Retired)
+	}
+	c.done[e.ID] = progress{epoch: e.Epoch, rev: e.Rev, at: time.Now()}
+	return nil
+}
+
+// configure changes Redis. A sale that is not live there is a matter for a load;
+// its entry is announced all the same.
+func (c *Convergence) configure(ctx context.Context, e sale.Entry) error {
+	snap, changed, err := c.stock.Configure(ctx, e)
+	switch {
+	case errors.Is(err, sale.ErrStale):
+		return nil
+	case err != nil:
+		return err
+	}
+	if changed {
+		// Gateways that miss it read the sale again within a second.
+		_ = c.catalogue.NotifySnapshot(snap)
+	}
+	return nil
+}
