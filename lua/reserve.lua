@@ -6,10 +6,11 @@
 -- Idempotent: a rid that is known gets its stored outcome, and moves nothing.
 if not LIVE then return { state() } end
 local stock = tonumber(redis.call('GET', STOCK)) or 0
+local rank, taken = tonumber(redis.call('HGET', COUNTERS, 'rank')) or 0, 0
 
-local function held(code, rid, t)
-  local listed = redis.call('ZSCORE', HANDOFF, rid) and 1 or 0
-  return { code, rid, listed, t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9] }
+local function held(code, rid, t, listed)
+  listed = listed or redis.call('ZSCORE', HANDOFF, rid)
+  return { code, rid, listed and 1 or 0, t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9] }
 end
 
 local function newest(user)
@@ -34,26 +35,26 @@ local function decide(rid, user, key)
   while slot <= LIMIT and redis.call('SISMEMBER', BUYERS, user .. '#' .. slot) == 1 do slot = slot + 1 end
   if slot > LIMIT then
     local last, t_last = newest(user)
-    if key ~= '' or not last then return { 3 } end
-    return held(1, last, t_last)
+    return (key ~= '' or not last) and { 3 } or held(1, last, t_last)
   end
   if ALLOW_LISTED and redis.call('SISMEMBER', ALLOW, user) == 0 then return { 7 } end
-  if stock <= 0 then return { 2 } end
+  if stock <= taken then return { 2 } end
+  taken = taken + 1
+  t = { user, slot, key, rank + taken, 'queued', '', NOW, NOW, 0, 0 }
   redis.call('SADD', BUYERS, user .. '#' .. slot)
-  stock = redis.call('DECR', STOCK)
-  local rank = redis.call('HINCRBY', COUNTERS, 'rank', 1)
-  t = { user, slot, key, rank, 'queued', '', NOW, NOW, 0, 0 }
   store(rid, t)
   redis.call('HSET', SLOTS, user .. '#' .. slot, rid)
   redis.call('HSET', BOUND, user .. '\n' .. key, rid)
   redis.call('ZADD', HANDOFF, NOW, rid)
-  redis.call('HINCRBY', COUNTERS, 'accepted', 1)
-  redis.call('HINCRBY', COUNTERS, 'unpaid', 1)
-  return held(0, rid, t)
+  return held(0, rid, t, true)
 end
 
 local reply = { 0 }
 for i = 2, #ARGV, 3 do reply[#reply + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
-if stock <= 0 and not sold_out then bump(true) end
+if taken > 0 then
+  redis.call('DECRBY', STOCK, taken)
+  for _, name in ipairs({ 'rank', 'accepted', 'unpaid' }) do redis.call('HINCRBY', COUNTERS, name, taken) end
+end
+if stock <= taken and not sold_out then bump(true) end
 reply[1] = state()
 return reply
