@@ -43,7 +43,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.refresh, "refresh", time.Second, "period in which every sale's state is read again")
 	fs.DurationVar(&c.horizon, "warm-horizon", 24*time.Hour, "sales that open within it must be loaded before this gateway is ready")
 	fs.DurationVar(&c.drain, "drain", 2*time.Second, "time to serve on after SIGTERM while unready")
-	fs.IntVar(&c.maxConnections, "max-connections", 20000, "most public connections")
+	fs.IntVar(&c.maxConnections, "max-connections", 0, "most public connections, others are refused; 0 is 10,000, or what the limit of open files allows")
 	fs.DurationVar(&c.funnel.PublishTimeout, "publish-timeout", 2*time.Second, "from the start of a reserve call to its hand-over's acknowledgement")
 	fs.IntVar(&c.funnel.BatchSize, "reserve-batch", 256, "most attempts in one reserve call")
 	fs.IntVar(&c.funnel.InFlight, "reserve-in-flight", 1, "reserve calls of one sale at a time")
@@ -60,7 +60,12 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
-	return c, c.check()
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	var err error
+	c.maxConnections, err = connections(c.maxConnections)
+	return c, err
 }
 
 func (c config) check() error {
@@ -75,8 +80,8 @@ func (c config) check() error {
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) and -redis-read-pool (SLUICE_REDIS_READ_POOL) must be at least 1")
 	case c.waiters < 0:
 		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must not be negative, is %d", c.waiters)
-	case c.maxConnections < 1:
-		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must be at least 1, is %d", c.maxConnections)
+	case c.maxConnections < 0:
+		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must not be negative, is %d", c.maxConnections)
 	case c.drain < 0:
 		return service.UsageErrorf("-drain (SLUICE_DRAIN) must not be negative, is %v", c.drain)
 	case c.redisTimeout <= 0 || c.refresh <= 0:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"sluice/shared/sale"
 )
 
 // followers keep what the gateway knows current for as long as it lives: entries
@@ -21,7 +23,7 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 	f := &followers{replayed: make(chan struct{}), cancel: cancel}
 	hints := []func() (func(), error){
 		func() (func(), error) { return g.queue.SubscribeProgress(g.sales.Progress) },
-		func() (func(), error) { return g.queue.SubscribeSnapshots(g.sales.Hear) },
+		func() (func(), error) { return g.queue.SubscribeSnapshots(g.heard) },
 		func() (func(), error) { return g.queue.SubscribeResults(g.waiters.Wake) },
 	}
 	for _, subscribe := range hints {
@@ -43,6 +45,13 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.log) })
 	f.owned.Go(func() { newDependencies(g).watch(ctx) })
 	return f, nil
+}
+
+// heard takes a broadcast in, unless it is to be lost.
+func (g *gateway) heard(s sale.Snapshot) {
+	if g.points.Hit(pointHeard) == nil {
+		g.sales.Hear(s)
+	}
 }
 
 func (f *followers) stop() {

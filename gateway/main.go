@@ -24,6 +24,9 @@ import (
 
 const tokenLeeway = 5 * time.Second // between this clock and the issuer's
 
+// pointHeard loses a broadcast of another process, when armed with error.
+const pointHeard = "gateway.heard"
+
 var errNATSClosed = errors.New("the connection to NATS is closed for good")
 
 func main() { service.Main("gateway", run) }
@@ -38,7 +41,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	g := gateway{config: c, log: log, sales: catalog.New(), waiters: tickets.NewWaiters(c.waiters), registry: service.NewRegistry()}
-	if g.points, err = failpoint.Load(getenv, log, funnel.PointReserved, funnel.PointHandedOver); err != nil {
+	if g.points, err = failpoint.Load(getenv, log, funnel.PointReserved, funnel.PointHandedOver, pointHeard); err != nil {
 		return err
 	}
 	if err := g.keys(); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/attack"
-	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/record"
 	"sluice/loadtest/internal/stack"
-	"sluice/shared/auth"
+	"sluice/shared/client"
 	"sluice/shared/sale"
 )
 
@@ -31,66 +29,14 @@ const (
 
 // killed is one sale under load during which processes die.
 type killed struct {
-	t      *testing.T
-	dir    string
-	stack  *stack.Stack
-	stores *collect.Stores
-	tokens []string
-
+	*scene
 	winners record.Winners
 	faults  sync.Map // buyer → true: attempts without an answer, or with an unknown outcome
 }
 
-// programs is the directory with the programs under test.
-func programs(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts whole stacks")
-	}
-	bin := os.Getenv("SLUICE_BIN")
-	if bin == "" {
-		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
-	}
-	return bin
-}
-
 func openForKilling(ctx context.Context, t *testing.T, firstEnv map[string][]string) *killed {
 	t.Helper()
-	dir := t.TempDir()
-	sales := filepath.Join(dir, "sales.yaml")
-	text := fmt.Sprintf("sales:\n  - {id: kill, title: T, sku: S, total: %d, price: 100, currency: CNY, opens_at: %s, closes_at: %s}\n",
-		killUnits, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
-	if err := os.WriteFile(sales, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	quiet := slog.New(slog.DiscardHandler)
-	s, err := stack.Start(ctx, stack.Config{Gateways: 2, Workers: 2, SalesFile: sales, OutDir: dir, BinDir: programs(t), Log: quiet, FirstEnv: firstEnv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	k := &killed{t: t, dir: dir, stack: s, tokens: make([]string, killBuyers)}
-	if k.stores, err = collect.Open(ctx, storeURLs(s.Info()), quiet); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = k.stores.Close() })
-	secrets := s.Info().Secrets
-	for i := range k.tokens {
-		k.tokens[i], err = auth.Mint([]byte(secrets.JWTHS256), secrets.JWTIssuer, secrets.JWTAudience, fmt.Sprintf("buyer-%d", i), sale.Claims{}, time.Now(), time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return k
-}
-
-func (k *killed) gateway(i int) string {
-	gateways := k.stack.Info().Gateways
-	return gateways[i%len(gateways)].URL
+	return &killed{scene: openScene(ctx, t, killUnits, killBuyers, stack.Config{Gateways: 2, Workers: 2, FirstEnv: firstEnv})}
 }
 
 // attackAll sends one attempt for every buyer, alternating between the gateways.
@@ -101,7 +47,7 @@ func (k *killed) attackAll(ctx context.Context) {
 		Attempts: killBuyers, Start: time.Now(),
 		Due: func(i int) time.Duration { return time.Duration(i) * time.Second / killRate },
 		Shot: func(i int) attack.Shot {
-			return attack.Shot{URL: k.gateway(i) + "/v1/sales/kill/orders", Token: k.tokens[i]}
+			return attack.Shot{URL: k.orders(i), Token: k.tokens[i]}
 		},
 		Answered: k.answered,
 	})
@@ -126,13 +72,7 @@ func (k *killed) answered(buyer int, a attack.Answer) {
 // every 202 has its outcome, nothing is stranded, the stores agree.
 func (k *killed) judge(ctx context.Context) sale.Evidence {
 	k.t.Helper()
-	e, verdict, err := k.stores.Audit(ctx, "kill", k.winners.Seen(), healPatience)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	if !verdict.Pass || !verdict.AtRest {
-		k.t.Errorf("at rest %v, violations %v", verdict.AtRest, verdict.Violations)
-	}
+	e := k.rest(ctx, k.winners.Seen(), healPatience)
 	if n := len(k.winners.All()); n < killUnits/2 {
 		k.t.Errorf("only %d of %d buyers were told of a reservation: the load missed the sale", n, killBuyers)
 	}
@@ -153,8 +93,8 @@ func (k *killed) strandedBuyers(e sale.Evidence) int {
 	found := 0
 	k.faults.Range(func(key, _ any) bool {
 		buyer := key.(int)
-		rid, has := orders[fmt.Sprintf("buyer-%d", buyer)]
-		mine, err := buyers.MyTickets(k.gateway(buyer+1), k.tokens[buyer], "kill")
+		rid, has := orders[buyerID(buyer)]
+		mine, err := k.ask(buyers, buyer)
 		switch {
 		case err != nil:
 			k.t.Error(err)
@@ -168,6 +108,15 @@ func (k *killed) strandedBuyers(e sale.Evidence) int {
 		return true
 	})
 	return found
+}
+
+// ask reads a buyer's tickets at the gateway that they did not attempt at.
+func (k *killed) ask(buyers *attack.Buyers, buyer int) ([]client.Ticket, error) {
+	c, err := buyers.Buyer(k.tokens[buyer], false, k.gateway(buyer+1))
+	if err != nil {
+		return nil, err
+	}
+	return c.MyTickets(k.t.Context(), k.saleID)
 }
 
 // pid of a process named like "gateway-0", as last started.

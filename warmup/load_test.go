@@ -46,8 +46,8 @@ func TestLoad_OpenSaleWaitsForHandOversUnderWay(t *testing.T) {
 	b.loseRedis(id)
 	began := time.Now()
 	b.run("load", id)
-	if waited := time.Since(began); waited < handOverWait {
-		t.Errorf("flipped after %v, want at least %v after the fence", waited, handOverWait)
+	if waited := time.Since(began); waited < sale.AnswersOver {
+		t.Errorf("flipped after %v, want at least %v after the fence", waited, sale.AnswersOver)
 	}
 	b.run("verify", id)
 }

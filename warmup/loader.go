@@ -17,9 +17,6 @@ const (
 	// maxLoads bounds how often a load starts over because Redis was restarted
 	// or fenced by another loader meanwhile.
 	maxLoads = 3
-	// handOverWait is longer than any gateway's publish timeout: what a gateway
-	// reserved before the fence is in the stream, or never will be, after it.
-	handOverWait = 5 * time.Second
 	// allowChunk is how many users of an allow list one call to Redis carries.
 	allowChunk = 1000
 )
@@ -66,7 +63,7 @@ func (s *stores) loadLocked(ctx context.Context, saleID string, announcedEpoch i
 		return "", err
 	}
 	// The surviving epochs may be above Postgres's when it was restored old.
-	begun, err := s.begin(ctx, entry, snapshot.Now, max(snapshot.Epoch, announcedEpoch))
+	begun, err := s.begin(ctx, entry, max(snapshot.Epoch, announcedEpoch))
 	if err != nil {
 		return "", err
 	}
@@ -75,8 +72,9 @@ func (s *stores) loadLocked(ctx context.Context, saleID string, announcedEpoch i
 
 func epochName(e sale.Entry) string { return fmt.Sprintf("epoch %d", e.Epoch) }
 
-// begin makes the sale live in Redis, whose time is now, at the next epoch.
-func (s *stores) begin(ctx context.Context, entry sale.Entry, now time.Time, above int64) (sale.Entry, error) {
+// begin makes the sale live in Redis at the next epoch, which is above the epochs
+// that Redis and the catalogue know.
+func (s *stores) begin(ctx context.Context, entry sale.Entry, above int64) (sale.Entry, error) {
 	if _, err := s.loadable(ctx, entry.ID); err != nil {
 		return sale.Entry{}, err
 	}
@@ -97,22 +95,22 @@ func (s *stores) begin(ctx context.Context, entry sale.Entry, now time.Time, abo
 	if err := s.points.Hit(pointFenced); err != nil {
 		return sale.Entry{}, err
 	}
-	if err := awaitHandOvers(ctx, entry, now); err != nil {
+	if err := awaitHandOvers(ctx, entry, above); err != nil {
 		return sale.Entry{}, err
 	}
 	return begun, s.fill(ctx, begun, token)
 }
 
 // awaitHandOvers waits for what gateways may have reserved before the fence:
-// nothing of a sale that was never loaded or has not opened.
-func awaitHandOvers(ctx context.Context, before sale.Entry, now time.Time) error {
-	if before.Epoch == 0 || now.Before(before.OpensAt) {
+// nothing of a sale that no store knows an epoch of.
+func awaitHandOvers(ctx context.Context, before sale.Entry, above int64) error {
+	if before.Epoch == 0 && above == 0 {
 		return nil
 	}
 	select {
 	case <-ctx.Done():
 		return fmt.Errorf("cannot load sale %s: %w", before.ID, ctx.Err())
-	case <-time.After(handOverWait):
+	case <-time.After(sale.AnswersOver):
 		return nil
 	}
 }

@@ -13,9 +13,9 @@ func runMigrate(ctx context.Context, in input) error {
 	var stream jetqueue.StreamConfig
 	fs := newFlags(in, "migrate", "")
 	f.register(fs)
-	fs.Int64Var(&stream.MaxBytes, "stream-max-bytes", 1<<30, "most `bytes` of hand-overs, of all sales together")
-	fs.Int64Var(&stream.MaxMessagesPerSale, "stream-max-messages", 1_000_000, "most hand-overs of one sale")
-	fs.IntVar(&stream.Replicas, "stream-replicas", 1, "copies of the stream and the catalogue, 1 or 3")
+	fs.Int64Var(&stream.MaxBytes, "stream-max-bytes", 0, "most `bytes` of hand-overs, of all sales together; 0 keeps what is set, at first 1 GiB")
+	fs.Int64Var(&stream.MaxMessagesPerSale, "stream-max-messages", 0, "most hand-overs of one sale; 0 keeps what is set, at first 1,000,000")
+	fs.IntVar(&stream.Replicas, "stream-replicas", 0, "copies of the stream and the catalogue, 1 or 3; 0 keeps what is set, at first 1")
 	if err := service.Parse(fs, in.args, in.getenv); err != nil {
 		return err
 	}
@@ -37,11 +37,11 @@ func runMigrate(ctx context.Context, in input) error {
 
 func checkStream(c jetqueue.StreamConfig) error {
 	switch {
-	case c.MaxBytes < 1<<20:
+	case c.MaxBytes != 0 && c.MaxBytes < 1<<20:
 		return service.UsageErrorf("-stream-max-bytes (%s) must be at least %d, is %d", service.Variable("stream-max-bytes"), 1<<20, c.MaxBytes)
-	case c.MaxMessagesPerSale < 1:
-		return service.UsageErrorf("-stream-max-messages (%s) must be at least 1, is %d", service.Variable("stream-max-messages"), c.MaxMessagesPerSale)
-	case c.Replicas != 1 && c.Replicas != 3:
+	case c.MaxMessagesPerSale < 0:
+		return service.UsageErrorf("-stream-max-messages (%s) must not be negative, is %d", service.Variable("stream-max-messages"), c.MaxMessagesPerSale)
+	case c.Replicas != 0 && c.Replicas != 1 && c.Replicas != 3:
 		return service.UsageErrorf("-stream-replicas (%s) must be 1 or 3, is %d", service.Variable("stream-replicas"), c.Replicas)
 	}
 	return nil

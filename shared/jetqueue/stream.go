@@ -1,7 +1,9 @@
 package jetqueue
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,17 +23,32 @@ const (
 	snapshotsPrefix = "sluice.snapshots."
 )
 
-// StreamConfig bounds the stream of hand-overs.
+// StreamConfig bounds the stream of hand-overs. A zero field keeps what the stream
+// has, or takes the default when there is no stream yet.
 type StreamConfig struct {
-	MaxBytes           int64 // of all hand-overs together
-	MaxMessagesPerSale int64
-	Replicas           int // 1 or 3
+	MaxBytes           int64 // of all hand-overs together; default 1 GiB
+	MaxMessagesPerSale int64 // default 1,000,000
+	Replicas           int   // 1 or 3; default 1
 }
+
+const (
+	defaultMaxBytes    = 1 << 30
+	defaultMaxMessages = 1_000_000
+	defaultReplicas    = 1
+)
+
+// ErrCap says that a cap would be below what is stored: the server would delete
+// hand-overs to meet it.
+var ErrCap = errors.New("cap is below what is stored")
 
 // Ensure creates the stream and the bucket, or gives existing ones this
 // configuration. It never removes a message.
 func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
-	_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	cfg, err := q.settle(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("cannot configure stream %s: %w", StreamName, err)
+	}
+	_, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:                 StreamName,
 		Description:          "hand-overs: reservations on their way to an order",
 		Subjects:             []string{ordersPrefix + "*"},
@@ -46,17 +63,59 @@ func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
 	if err != nil {
 		return fmt.Errorf("cannot create stream %s: %w", StreamName, err)
 	}
-	_, err = q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+	return q.ensureBucket(ctx, cfg.Replicas)
+}
+
+func (q *Queue) ensureBucket(ctx context.Context, replicas int) error {
+	_, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 		Bucket:      BucketName,
 		Description: "the catalogue: one entry a sale",
 		History:     1,
 		Storage:     jetstream.FileStorage,
-		Replicas:    cfg.Replicas,
+		Replicas:    replicas,
 	})
 	if err != nil {
 		return fmt.Errorf("cannot create bucket %s: %w", BucketName, err)
 	}
 	return nil
+}
+
+// settle fills in what cfg leaves open and refuses caps below what is stored: a
+// server that is given a lower cap a subject deletes the oldest messages, handed
+// over or not, though it discards new ones otherwise.
+func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (StreamConfig, error) {
+	has := StreamConfig{MaxBytes: defaultMaxBytes, MaxMessagesPerSale: defaultMaxMessages, Replicas: defaultReplicas}
+	stream, err := q.js.Stream(ctx, StreamName)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return cfg.over(has), nil
+	}
+	if err != nil {
+		return cfg, err
+	}
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(ordersPrefix+"*"))
+	if err != nil {
+		return cfg, err
+	}
+	c := info.Config
+	cfg = cfg.over(StreamConfig{MaxBytes: c.MaxBytes, MaxMessagesPerSale: c.MaxMsgsPerSubject, Replicas: c.Replicas})
+	for subject, count := range info.State.Subjects {
+		if uint64(cfg.MaxMessagesPerSale) < count {
+			return cfg, fmt.Errorf("%w: %s has %d hand-overs, the cap would be %d", ErrCap, subject, count, cfg.MaxMessagesPerSale)
+		}
+	}
+	if uint64(cfg.MaxBytes) < info.State.Bytes {
+		return cfg, fmt.Errorf("%w: %d bytes, the cap would be %d", ErrCap, info.State.Bytes, cfg.MaxBytes)
+	}
+	return cfg, nil
+}
+
+// over lays what cfg says over what there is.
+func (cfg StreamConfig) over(has StreamConfig) StreamConfig {
+	return StreamConfig{
+		MaxBytes:           cmp.Or(cfg.MaxBytes, has.MaxBytes),
+		MaxMessagesPerSale: cmp.Or(cfg.MaxMessagesPerSale, has.MaxMessagesPerSale),
+		Replicas:           cmp.Or(cfg.Replicas, has.Replicas),
+	}
 }
 
 // saleOfSubject reads the sale from a subject that begins with prefix.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"sluice/shared/sale"
 )
 
@@ -181,6 +182,19 @@ func TestOverdue_ListsOldEntriesOnly(t *testing.T) {
 	early, err := c.Overdue(t.Context(), s.ID, 1, time.Minute, 10)
 	must(t, err)
 	equal(t, "not yet overdue", len(early), 0)
+}
+
+func TestOverdue_ListsEntriesDatedInTheFuture(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 5)
+	a := attempt("ada")
+	reserve(t, c, s, a)
+	future := float64(time.Now().Add(time.Hour).UnixMilli()) // as after a step back of the clock
+	must(t, c.rdb.ZAdd(t.Context(), keys(s.ID, 1)[6], redis.Z{Score: future, Member: a.RID}).Err())
+	listed, err := c.Overdue(t.Context(), s.ID, 1, time.Minute, 10)
+	must(t, err)
+	equal(t, "listed", len(listed), 1)
 }
 
 func TestEveryCall_WrongEpochIsStaleAndWritesNothing(t *testing.T) {

@@ -21,7 +21,7 @@ func ValidateID(id string) error {
 }
 
 // ValidateUserID refuses user ids that are not 1..128 UTF-8 characters without
-// control characters. The Redis keys rely on it.
+// control and replacement characters. The Redis keys rely on it.
 func ValidateUserID(id string) error {
 	if !utf8.ValidString(id) {
 		return fmt.Errorf("user id is not valid UTF-8")
@@ -30,8 +30,8 @@ func ValidateUserID(id string) error {
 		return fmt.Errorf("user id must have 1 to 128 characters, has %d", n)
 	}
 	for _, r := range id {
-		if unicode.IsControl(r) {
-			return fmt.Errorf("user id has a control character %U", r)
+		if unicode.IsControl(r) || r == utf8.RuneError { // what broken text is read as: two users could become one
+			return fmt.Errorf("user id has a character %U, which is not allowed", r)
 		}
 	}
 	return nil

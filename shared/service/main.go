@@ -32,12 +32,12 @@ func UsageErrorf(format string, args ...any) error {
 
 // Main runs the process and exits: 0 when run returns nil or was asked for help,
 // 2 when the command line or environment is wrong, else 1, with one line on
-// stderr. The first SIGINT or SIGTERM ends run's context; the second exits at
+// stderr. The first SIGINT, SIGTERM or SIGHUP ends run's context; the second exits at
 // once with 1.
 func Main(name string, run Run) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() { // lives as long as the process
 		<-signals
 		cancel()

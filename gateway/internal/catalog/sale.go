@@ -69,11 +69,9 @@ func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) (news bool)
 	}
 	news = snap.NewerThan(old.Snapshot)
 	next.clock = old.clock.better(next.clock)
-	outdated := old.NewerThan(snap) || (!news && snap.Now.Before(old.Now))
-	if outdated {
-		next.Snapshot = old.Snapshot
+	if old.NewerThan(snap) {
+		next.Snapshot, next.stale = old.Snapshot, old.stale
 	}
-	next.stale = outdated && old.stale
 	s.live.Store(&next)
 	return news
 }

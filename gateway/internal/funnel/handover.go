@@ -43,7 +43,10 @@ func (f *Funnel) publish(ctx context.Context, h sale.HandOver) error {
 	if err := f.points.Hit(PointHandedOver); err != nil {
 		return err
 	}
-	return ctx.Err()
+	if deadline, _ := ctx.Deadline(); !time.Now().Before(deadline) { // its timer may be late, the clock is not
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // message lists every reservation once, though several attempts may wait for it.

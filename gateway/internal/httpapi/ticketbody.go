@@ -70,9 +70,10 @@ func ahead(s *catalog.Sale, t sale.Ticket) *int64 {
 }
 
 const (
-	pollSoon  = 500 * time.Millisecond
-	pollLate  = 10 * time.Second
-	pollFinal = 30 * time.Second // nothing more is expected to change soon
+	pollSoon   = 500 * time.Millisecond
+	pollUntold = 2 * time.Second // no worker said yet how far they are
+	pollLate   = 10 * time.Second
+	pollFinal  = 30 * time.Second // nothing more is expected to change soon
 )
 
 // pollAfter tells a client when to ask again, in milliseconds: the further back,
@@ -81,13 +82,25 @@ const (
 func pollAfter(t sale.Ticket, ahead *int64, s *catalog.Sale) int64 {
 	wait := pollFinal
 	if t.Status == sale.StatusQueued {
-		wait = pollSoon
-		if p, ok := s.Progress(); ok && ahead != nil && p.RatePerSecond > 0 {
-			wait = time.Duration(float64(*ahead) / p.RatePerSecond / 2 * float64(time.Second))
-		}
-		wait = min(max(wait, pollSoon), pollLate)
+		wait = pollQueued(ahead, s)
 	}
 	return (wait + time.Duration(float64(wait)*spread(t.RID)/4)).Milliseconds()
+}
+
+// pollQueued is half the time until the ticket's turn. Nobody who is told nothing
+// by workers, or of workers that do not move, is asked to come back soon.
+func pollQueued(ahead *int64, s *catalog.Sale) time.Duration {
+	p, told := s.Progress()
+	switch {
+	case ahead == nil || !told:
+		return pollUntold
+	case *ahead == 0:
+		return pollSoon
+	case p.RatePerSecond <= 0:
+		return pollLate
+	}
+	wait := time.Duration(min(float64(*ahead)/p.RatePerSecond/2, pollLate.Seconds()) * float64(time.Second))
+	return max(wait, pollSoon)
 }
 
 // spread maps a ticket to [0, 1), the same at every gateway.

@@ -16,9 +16,9 @@ func childName(role string, index int) string { return role + "-" + strconv.Itoa
 // startChildren starts gateways and workers. Those started before an error are
 // in s, for Close.
 func (s *Stack) startChildren(ctx context.Context) error {
-	info, ticketKey := s.Info(), newSecret()
+	info := s.Info()
 	for i := range s.config.Gateways {
-		c := s.newChild("gateway", i, gatewayGrace, info.gatewayEnv(ticketKey))
+		c := s.newChild("gateway", i, gatewayGrace, info.gatewayEnv(s.ticketKey, s.config.Drain))
 		s.gateways = append(s.gateways, c)
 	}
 	for i := range s.config.Workers {

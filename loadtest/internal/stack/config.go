@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Most processes of one kind: a stack is for one machine.
@@ -19,6 +20,7 @@ type Config struct {
 	OutDir            string // gets stack.json and logs/; made if missing
 	BinDir            string // has gateway, worker, warmup and nats-server
 	Log               *slog.Logger
+	Drain             time.Duration // how long gateways serve on after SIGTERM; default 200 ms
 
 	// FirstEnv is extra environment, such as a failpoint, of a process named
 	// "gateway-0" or "worker-1", for its first run only: its successors are without.

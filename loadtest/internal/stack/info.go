@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -58,25 +59,26 @@ func ReadInfo(path string) (Info, error) {
 }
 
 // EnvFile is the name of the shell's view of the announcement: the first gateway's
-// and worker's URL, and what warmup needs.
+// and worker's URL, the worker's pid, and what the programs need to join the stack.
 const EnvFile = "env"
 
 // write replaces the announcement in dir at once: a reader sees the old one or the
 // new one. It holds secrets, so it is for this user only.
-func (i Info) write(dir string) error {
+func (i Info) write(dir, ticketKey string) error {
 	content, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot announce the stack: %w", err)
 	}
-	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv()); err != nil {
+	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv(ticketKey)); err != nil {
 		return err
 	}
 	return replace(filepath.Join(dir, InfoFile), append(content, '\n'))
 }
 
-func (i Info) shellEnv() []byte {
+func (i Info) shellEnv(ticketKey string) []byte {
 	var text []byte
-	for _, variable := range append(i.warmupEnv(), "GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL) {
+	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
+		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)
 	}

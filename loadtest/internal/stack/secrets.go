@@ -3,6 +3,7 @@ package stack
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"time"
 )
 
 // Secrets of one run, used as their UTF-8 bytes. The key that tickets are signed
@@ -39,14 +40,13 @@ func (i Info) warmupEnv() []string {
 }
 
 // gatewayEnv has no Postgres: the gateway never touches it.
-func (i Info) gatewayEnv(ticketKey string) []string {
+func (i Info) gatewayEnv(ticketKey string, drain time.Duration) []string {
 	return append(i.tokenEnv(),
 		"SLUICE_REDIS_URL="+i.Redis.URL,
 		"SLUICE_NATS_URL="+i.NATS.URL,
 		"SLUICE_TICKET_KEY="+ticketKey,
 		"SLUICE_ADDRESS_RATE=0", // all traffic here has one address
-		// Nothing that routes requests here has to notice first.
-		"SLUICE_DRAIN=200ms")
+		"SLUICE_DRAIN="+drain.String())
 }
 
 func (i Info) workerEnv() []string {

@@ -20,6 +20,7 @@ const (
 	probeEvery   = 25 * time.Millisecond
 	gatewayGrace = 6 * time.Second
 	workerGrace  = 4 * time.Second
+	drain        = 200 * time.Millisecond // nothing that routes requests here has to notice first
 )
 
 // Stack is a running Sluice.
@@ -29,6 +30,7 @@ type Stack struct {
 	lock      *os.File // on OutDir: one stack there at a time
 	stores    *devstack.Stack
 	secrets   Secrets
+	ticketKey string // of the gateways
 	gateways  []*child
 	workers   []*child
 	stop      context.CancelFunc // ends supervision
@@ -40,7 +42,10 @@ type Stack struct {
 // Start runs a stack and returns once every sale is loaded, every process ready, and
 // stack.json written. ctx bounds the start only. On an error nothing is left running.
 func Start(ctx context.Context, config Config) (*Stack, error) {
-	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), stop: func() {}}
+	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {}}
+	if s.config.Drain == 0 {
+		s.config.Drain = drain
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

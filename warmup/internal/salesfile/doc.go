@@ -3,17 +3,17 @@
 //
 //	id                   [a-z0-9-]{1,64}; needed, and unique in the file
 //	kind                 goods; default goods
-//	title                1..200 characters, shown to buyers; needed
-//	sku                  1..128 characters, for the order system; needed
+//	title                1..200 characters, shown to buyers; default the id
+//	sku                  1..128 characters, for the order system; default the id
 //	total                units, 0..100000000; needed
 //	price                minor units of the currency for one unit, from 1; needed
-//	currency             three capital letters of ISO 4217; needed: an amount
-//	                     without a currency is not an amount
+//	currency             three capital letters of ISO 4217; default CNY
 //	per_user_limit       units one buyer may hold, 1..20; default 1
 //	opens_at, closes_at  RFC 3339 with a zone, to the millisecond; needed; a sale
 //	                     that is already closed is fine
 //	hold                 time to pay, 1s..720h; default 15m
-//	mode                 queued; default queued
+//	mode                 queued (202 at once) or instant (waits for the order, for
+//	                     ample stock); default queued
 //	rebuy_after_release  whether who lost a reservation may buy again; default true
 //	weight               share of pace and admission, 1..1000; default 1
 //	eligibility          who may buy; default everybody:
@@ -26,6 +26,6 @@
 // The file is an operator's intent, so nothing in it is guessed: unknown and
 // repeated keys, a second document, anchors, aliases and YAML tags are refused,
 // and a number is not a text. Every error names the path of the field and its
-// line. kind coupon, mode instant and coupon_templates are known and refused:
+// line. kind coupon and coupon_templates are known and refused:
 // this version does not support them.
 package salesfile

@@ -145,10 +145,10 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 		{"rebuy_after_release", "rebuy_after_release: yes", `sales[0].rebuy_after_release: must be true or false, is "yes" (line 10)`},
 		{"kind", "kind: coupon", "sales[0].kind: coupon is not supported by this version (line 10)"},
 		{"kind", "kind: gods", `sales[0].kind: must be goods, is "gods" (line 10)`},
-		{"mode", "mode: instant", "sales[0].mode: instant is not supported by this version (line 10)"},
+		{"mode", "mode: later", `sales[0].mode: must be queued or instant, is "later" (line 10)`},
 		{"template", "template: newcomer", "sales[0].template: not supported by this version (line 10)"},
-		{"totl", "totl: 10", "sales[0].totl: unknown key (line 10)"},
-		{"Total", "Total: 10", "sales[0].Total: unknown key (line 10)"},
+		{"totl", "totl: 10", "sales[0].totl: unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
+		{"Total", "Total: 10", "sales[0].Total: unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
 		{"7", "7: 10", "sales[0]: key must be a text, is 7 (line 10)"},
 		{"<<", "<<: {weight: 2}", "sales[0]: key must be a text, is an anchor or alias (line 10)"},
 		{"weight", "weight: &w 2", "sales[0].weight: must be a whole number in decimal digits, is an anchor or alias (line 10)"},
@@ -170,9 +170,21 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 	}
 }
 
+func TestParse_SilentFieldsHaveDefaults(t *testing.T) {
+	t.Parallel()
+	text := "sales:\n  - {id: phone, total: 1, price: 1, mode: instant, opens_at: 2026-12-01T10:00:00Z, closes_at: 2026-12-01T11:00:00Z}\n"
+	sales, err := salesfile.Parse([]byte(text), users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := sales[0].Sale; s.Title != "phone" || s.SKU != "phone" || s.Currency != "CNY" || s.Mode != sale.ModeInstant || s.Hold != 15*time.Minute {
+		t.Errorf("got %+v", s)
+	}
+}
+
 func TestParse_RefusesMissingFields(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"id", "title", "sku", "total", "price", "currency", "opens_at", "closes_at"} {
+	for _, name := range []string{"id", "total", "price", "opens_at", "closes_at"} {
 		text := strings.Replace(line(name, "weight: 1"), "\n\n", "\n", 1)
 		_, err := salesfile.Parse([]byte(text), users)
 		if want := "sales[0]." + name + ": is missing (line 2)"; err == nil || err.Error() != want {

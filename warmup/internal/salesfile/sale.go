@@ -19,7 +19,7 @@ const (
 // defaults are what a sale has where the file is silent.
 func defaults() sale.Sale {
 	return sale.Sale{
-		Kind: sale.KindGoods, PerUserLimit: 1, Hold: 15 * time.Minute,
+		Kind: sale.KindGoods, Currency: "CNY", PerUserLimit: 1, Hold: 15 * time.Minute,
 		Mode: sale.ModeQueued, RebuyAfterRelease: true, Weight: 1,
 	}
 }
@@ -37,13 +37,19 @@ func readSale(v value, allowList func(name string) ([]string, error)) (Sale, err
 		}
 		given[f.name] = true
 	}
-	for _, needed := range []string{"id", "title", "sku", "total", "price", "currency", "opens_at", "closes_at"} {
+	for _, needed := range []string{"id", "total", "price", "opens_at", "closes_at"} {
 		if !given[needed] {
 			return Sale{}, value{v.join(needed), v.node}.errorf("is missing")
 		}
 	}
 	if !s.OpensAt.Before(s.ClosesAt) {
 		return Sale{}, value{v.join("closes_at"), v.node}.errorf("must be after opens_at")
+	}
+	if s.Title == "" {
+		s.Title = s.ID
+	}
+	if s.SKU == "" {
+		s.SKU = s.ID
 	}
 	return s, nil
 }
@@ -53,7 +59,7 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "id":
 		s.ID, err = f.saleID()
 	case "kind":
-		err = f.only(string(sale.KindGoods), string(sale.KindCoupon))
+		err = f.goods()
 	case "title":
 		s.Title, err = f.text(maxTitle)
 	case "sku":
@@ -73,7 +79,7 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "hold":
 		s.Hold, err = f.duration(minHold, maxHold)
 	case "mode":
-		err = f.only(string(sale.ModeQueued), string(sale.ModeInstant))
+		s.Mode, err = f.mode()
 	case "rebuy_after_release":
 		s.RebuyAfterRelease, err = f.boolean()
 	case "weight":
@@ -83,23 +89,32 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "template":
 		err = f.errorf("not supported by this version")
 	default:
-		err = f.errorf("unknown key")
+		err = f.errorf("unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, " +
+			"mode, rebuy_after_release, weight, eligibility")
 	}
 	return err
 }
 
-// only accepts the default, refuses the later value as such, and anything else.
-func (v value) only(supported, later string) error {
-	text, err := v.text(maxTitle)
+// goods accepts the one kind there is, and refuses the other as not yet supported.
+func (v value) goods() error {
+	kind, err := v.text(maxTitle)
 	switch {
 	case err != nil:
 		return err
-	case text == later:
-		return v.errorf("%s is not supported by this version", later)
-	case text != supported:
-		return v.errorf("must be %s, is %s", supported, v.is())
+	case kind == string(sale.KindCoupon):
+		return v.errorf("coupon is not supported by this version")
+	case kind != string(sale.KindGoods):
+		return v.errorf("must be goods, is %s", v.is())
 	}
 	return nil
+}
+
+func (v value) mode() (sale.Mode, error) {
+	mode, err := v.text(maxTitle)
+	if err == nil && mode != string(sale.ModeQueued) && mode != string(sale.ModeInstant) {
+		err = v.errorf("must be queued or instant, is %s", v.is())
+	}
+	return sale.Mode(mode), err
 }
 
 func (v value) saleID() (string, error) {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// short is a listener that fails as often as told before it accepts.
+type short struct {
+	net.Listener
+	failures []error
+}
+
+func (s *short) Accept() (net.Conn, error) {
+	if len(s.failures) == 0 {
+		return nil, net.ErrClosed
+	}
+	err := s.failures[0]
+	s.failures = s.failures[1:]
+	return nil, &net.OpError{Op: "accept", Net: "tcp", Err: err}
+}
+
+func TestListener_OutlivesAShortageAndEndsWhenClosed(t *testing.T) {
+	t.Parallel()
+	l := &short{failures: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED}}
+	if _, err := (patient{l}).Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("ended with %v", err)
+	}
+	if len(l.failures) != 0 {
+		t.Errorf("gave up with %v to come", l.failures)
+	}
+}
+
+func TestRun_MoreConnectionsThanOpenFilesIsRefused(t *testing.T) {
+	t.Parallel()
+	if n, err := connections(0); err != nil || n < 1 || n > usualConnections {
+		t.Errorf("usual: %d, %v", n, err)
+	}
+	_, err := connections(1 << 40)
+	if err == nil || !strings.Contains(err.Error(), "-max-connections") || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sluice/loadtest/internal/collect"
+	"sluice/loadtest/internal/stack"
+	"sluice/shared/auth"
+	"sluice/shared/sale"
+)
+
+// programs is the directory with the programs under test.
+func programs(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts whole stacks")
+	}
+	bin := os.Getenv("SLUICE_BIN")
+	if bin == "" {
+		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
+	}
+	return bin
+}
+
+// scene is a stack with one open sale and a crowd of buyers with tokens.
+type scene struct {
+	t      *testing.T
+	dir    string
+	saleID string
+	stack  *stack.Stack
+	stores *collect.Stores
+	tokens []string
+}
+
+// openScene starts a stack and opens a sale of total units on it.
+func openScene(ctx context.Context, t *testing.T, total, buyers int, config stack.Config) *scene {
+	t.Helper()
+	s := &scene{t: t, dir: t.TempDir(), saleID: "phone", tokens: make([]string, buyers)}
+	sales := filepath.Join(s.dir, "sales.yaml")
+	text := fmt.Sprintf("sales:\n  - {id: %s, total: %d, price: 100, opens_at: %s, closes_at: %s}\n",
+		s.saleID, total, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
+	s.must(os.WriteFile(sales, []byte(text), 0o600))
+	config.SalesFile, config.OutDir, config.BinDir, config.Log = sales, s.dir, programs(t), slog.New(slog.DiscardHandler)
+	var err error
+	s.stack, err = stack.Start(ctx, config)
+	s.must(err)
+	t.Cleanup(func() {
+		if err := s.stack.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.stores, err = collect.Open(ctx, storeURLs(s.stack.Info()), slog.New(slog.DiscardHandler))
+	s.must(err)
+	t.Cleanup(func() { _ = s.stores.Close() })
+	secrets := s.stack.Info().Secrets
+	for i := range s.tokens {
+		s.tokens[i], err = auth.Mint([]byte(secrets.JWTHS256), secrets.JWTIssuer, secrets.JWTAudience, buyerID(i), sale.Claims{}, time.Now(), time.Hour)
+		s.must(err)
+	}
+	return s
+}
+
+func buyerID(i int) string { return fmt.Sprintf("buyer-%d", i) }
+
+func (s *scene) gateway(i int) string {
+	gateways := s.stack.Info().Gateways
+	return gateways[i%len(gateways)].URL
+}
+
+func (s *scene) orders(i int) string { return s.gateway(i) + "/v1/sales/" + s.saleID + "/orders" }
+
+// rest waits until the sale is at rest and fails on any violation.
+func (s *scene) rest(ctx context.Context, seen []sale.Seen, patience time.Duration) sale.Evidence {
+	s.t.Helper()
+	e, verdict, err := s.stores.Audit(ctx, s.saleID, seen, patience)
+	s.must(err)
+	if !verdict.Pass || !verdict.AtRest {
+		s.t.Errorf("at rest %v, violations %v", verdict.AtRest, verdict.Violations)
+	}
+	return e
+}
+
+func (s *scene) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
