@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"sluice/shared/sale"
@@ -49,4 +51,17 @@ func unpackTicket(rid, packed string) (sale.Ticket, error) {
 		t.PayBy = time.UnixMilli(payBy).UTC()
 	}
 	return t, nil
+}
+
+// Buyers returns the slots that are taken at an epoch, as "user#slot".
+func (c *Client) Buyers(ctx context.Context, saleID string, epoch int64) ([]string, error) {
+	seen := make(map[string]bool) // SSCAN may repeat a member while the set grows
+	it := c.rdb.SScan(ctx, keys(saleID, epoch)[2], 0, "", 500).Iterator()
+	for it.Next(ctx) {
+		seen[it.Val()] = true
+	}
+	if err := it.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read buyers of sale %s: %w", saleID, err)
+	}
+	return slices.Collect(maps.Keys(seen)), nil
 }

@@ -2,6 +2,7 @@ package sale
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -37,6 +38,29 @@ func (a *audit) oneHolderASlot() {
 			slices.Sort(rids)
 			a.violate("I2", "slot %d of user %s is held by orders %v", key.slot, key.user, rids)
 		}
+	}
+	if a.atRest {
+		a.sameSlots()
+	}
+}
+
+// sameSlots is the part of I2 that holds at rest: Redis has those slots taken that
+// orders hold, so that nobody buys twice and nobody is kept out.
+func (a *audit) sameSlots() {
+	held := make(map[string]bool)
+	for _, o := range a.Orders {
+		if o.HoldsSlot {
+			held[fmt.Sprintf("%s#%d", o.UserID, o.Slot)] = true
+		}
+	}
+	for _, name := range slices.Sorted(slices.Values(a.Redis.Buyers)) {
+		if !held[name] {
+			a.violate("I2", "Redis has slot %s taken, no order holds it", name)
+		}
+		delete(held, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		a.violate("I2", "an order holds slot %s, Redis has it free", name)
 	}
 }
 
@@ -79,6 +103,9 @@ func (a *audit) nothingLeftBehind() {
 	if a.Redis.HandOff > 0 {
 		a.violate("I3", "%d reservations are still in handoff", a.Redis.HandOff)
 	}
+	if n := int64(len(a.Redis.Tickets)); a.atRest && a.Redis.Served != n {
+		a.violate("I3", "Redis counts %d reservations as served, %d tickets have their outcome", a.Redis.Served, n)
+	}
 }
 
 // unitsAddUp is I4: Postgres agrees with itself always, and with Redis at rest.
@@ -93,6 +120,9 @@ func (a *audit) unitsAddUp() {
 	if a.final && a.Redis.Stock != free {
 		a.violate("I4", "Redis has %d units in stock, Postgres has %d free (%d reservations without an order, %d releases not applied)",
 			a.Redis.Stock, free, len(a.inFlight), a.Unapplied)
+	}
+	if a.atRest && a.Redis.SoldOut != (a.Redis.Stock <= 0) {
+		a.violate("I4", "Redis has %d units in stock, its sold-out flag is %v", a.Redis.Stock, a.Redis.SoldOut)
 	}
 }
 
@@ -140,6 +170,8 @@ func (a *audit) ordersTrace() {
 			a.violate("I6", "order %s of user %s traces to no hand-over and no ticket", o.RID, o.UserID)
 		case ticket && (t.UserID != o.UserID || t.Slot != o.Slot):
 			a.violate("I6", "order %s is of user %s slot %d, its ticket of user %s slot %d", o.RID, o.UserID, o.Slot, t.UserID, t.Slot)
+		case ticket && t.Rank != o.Rank:
+			a.violate("I6", "order %s has rank %d, its ticket %d", o.RID, o.Rank, t.Rank)
 		}
 	}
 }

@@ -56,6 +56,9 @@ func (s *Stores) Evidence(ctx context.Context, saleID string) (sale.Evidence, er
 	if err := s.Redis.EachTicket(ctx, saleID, before.rows.Entry.Epoch, keep); err != nil {
 		return sale.Evidence{}, err
 	}
+	if e.Redis.Buyers, err = s.Redis.Buyers(ctx, saleID, before.rows.Entry.Epoch); err != nil {
+		return sale.Evidence{}, err
+	}
 	after, err := s.position(ctx, saleID)
 	if err != nil {
 		return sale.Evidence{}, err
@@ -103,6 +106,7 @@ func evidenceOf(p position) sale.Evidence {
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,
 			Stock:  p.snapshot.Stock, Accepted: p.snapshot.Accepted, Given: p.snapshot.Given, HandOff: p.handOff.Count,
+			Served: p.snapshot.Served, SoldOut: p.snapshot.SoldOut,
 		},
 	}
 }
