@@ -31,7 +31,7 @@ func (s source) Fetch(limit int, wait time.Duration) ([]fulfil.Delivery, error) 
 	deliveries := make([]fulfil.Delivery, len(fetched))
 	for i, d := range fetched {
 		deliveries[i] = fulfil.Delivery{
-			HandOver: d.HandOver, Err: d.Err, Seq: d.Seq, Redelivered: d.Redelivered, Reply: d,
+			HandOver: d.HandOver, Err: d.Err, Raw: fulfil.Raw(d.Raw), Seq: d.Seq, Redelivered: d.Redelivered, Reply: d,
 		}
 	}
 	return deliveries, err
@@ -42,17 +42,34 @@ type rows struct{ *pgstore.Store }
 
 func (r rows) Order(ctx context.Context, b fulfil.Batch) ([]fulfil.Verdict, error) {
 	result, err := r.Store.Order(ctx, pgstore.Batch(b))
-	if errors.Is(err, pgstore.ErrStaleEpoch) || errors.Is(err, pgstore.ErrRetired) || errors.Is(err, pgstore.ErrNoSale) {
-		return nil, fmt.Errorf("%w: %w", fulfil.ErrRefused, err)
+	return converted(result.Verdicts, verdictOf), refusal(err)
+}
+
+func verdictOf(v pgstore.Verdict) fulfil.Verdict {
+	return fulfil.Verdict{RID: v.RID, State: v.State, Reason: v.Reason, PayBy: v.PayBy, Fate: string(v.Fate)}
+}
+
+func (r rows) Reject(ctx context.Context, b fulfil.Batch, sequence uint64, cause error) (fulfil.Verdict, error) {
+	v, err := r.Store.Reject(ctx, pgstore.Batch(b), sequence, cause)
+	return verdictOf(v), refusal(err)
+}
+
+func (r rows) Bury(ctx context.Context, u fulfil.Unreadable) (created bool, err error) {
+	return r.Store.Bury(ctx, pgstore.Unreadable{
+		SaleID: u.SaleID, Epoch: u.Epoch, Sequence: u.Sequence, Header: u.Header, Body: u.Body, Cause: u.Cause,
+	})
+}
+
+// refusal tells fulfil's refusals from faults.
+func refusal(err error) error {
+	switch {
+	case errors.Is(err, pgstore.ErrStaleEpoch) || errors.Is(err, pgstore.ErrRetired) || errors.Is(err, pgstore.ErrNoSale):
+		return fmt.Errorf("%w: %w", fulfil.ErrRefused, err)
+	case errors.Is(err, pgstore.ErrInvalid):
+		return fmt.Errorf("%w: %w", fulfil.ErrInvalid, err)
+	default:
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	verdicts := make([]fulfil.Verdict, len(result.Verdicts))
-	for i, v := range result.Verdicts {
-		verdicts[i] = fulfil.Verdict{RID: v.RID, State: v.State, Reason: v.Reason, PayBy: v.PayBy, Fate: string(v.Fate)}
-	}
-	return verdicts, nil
 }
 
 func (r rows) UnappliedReleases(ctx context.Context, limitPerSale int) ([]fulfil.PendingRelease, error) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
 
@@ -62,15 +61,16 @@ func TestWorker_IsReadyOnceWarmAndCountsWhatItDoes(t *testing.T) {
 	_, metrics := get(ops + "/metrics")
 	for _, line := range []string{
 		`sluice_orders_total{fate="ordered"} 3`, `sluice_orders_total{fate="surplus"} 0`, "sluice_settled_total 3",
-		"sluice_swept_total 0", "sluice_releases_applied_total 0", "sluice_redelivered_total 0", "sluice_unreadable_total 0",
+		"sluice_swept_total 0", "sluice_releases_applied_total 0", "sluice_redelivered_total 0", "sluice_lost_total 0",
+		`sluice_dead_letters_total{kind="invalid"} 0`, `sluice_dead_letters_total{kind="unreadable"} 0`,
 		"sluice_order_batch_size_count 1", "sluice_order_commit_seconds_count 1",
 	} {
 		if !strings.Contains(metrics, "\n"+line+"\n") {
 			t.Errorf("metric %s is missing", line)
 		}
 	}
-	if code, _ := get(buyers + "/v1/orders"); code != http.StatusUnauthorized {
-		t.Errorf("orders without a token: %d", code)
+	if got := w.ask(buyers, http.MethodGet, "/v1/orders", ""); got.status != http.StatusUnauthorized {
+		t.Errorf("orders without a token: %d", got.status)
 	}
 	w.stopped(p)
 }
@@ -83,19 +83,9 @@ func TestWorker_ShowsABuyerTheirOrder(t *testing.T) {
 	reserved := w.reserve(2)
 	w.handOver(reserved)
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
-	token, err := auth.Mint([]byte(testKey), testIssuer, testAudience, reserved[0].UserID, sale.Claims{}, time.Now(), time.Minute)
-	w.must(err)
-	request, err := http.NewRequestWithContext(w.context(), http.MethodGet, buyers+"/v1/orders", nil)
-	w.must(err)
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
-	w.must(err)
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	w.must(err)
-	body := string(text)
-	if response.StatusCode != http.StatusOK || !strings.Contains(body, reserved[0].RID) || strings.Contains(body, reserved[1].RID) {
-		t.Errorf("%d %s", response.StatusCode, body)
+	got := w.ask(buyers, http.MethodGet, "/v1/orders", reserved[0].UserID)
+	if got.status != http.StatusOK || !strings.Contains(got.body, reserved[0].RID) || strings.Contains(got.body, reserved[1].RID) {
+		t.Errorf("%d %s", got.status, got.body)
 	}
 	w.stopped(p)
 }

@@ -94,7 +94,7 @@ func TestWorker_ErrorAtAFailpointIsRetried(t *testing.T) {
 			p := w.startWorker(point + "=error@1")
 			reserved := w.reserve(4)
 			w.handOver(reserved)
-			w.eventually("the fault was met", func() bool { return strings.Contains(p.log.String(), "consumer_paused") })
+			w.eventually("the fault was met", func() bool { return strings.Contains(p.log.String(), "consumer paused") })
 			w.eventuallyAll(sale.StatusConfirmed, reserved)
 			w.stopped(p)
 			w.wantOneOrderEach(reserved)
@@ -212,7 +212,7 @@ func TestWorker_BadHandOversDoNotHoldUpTheOthers(t *testing.T) {
 	w.handOver(reserved)
 	p := w.startWorker("")
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
-	for _, line := range []string{"hand_over_unreadable", "hand_over_refused"} {
+	for _, line := range []string{"hand-over unreadable", "hand-over refused"} {
 		if !strings.Contains(p.log.String(), line) {
 			t.Errorf("%s is not in the log", line)
 		}
@@ -235,7 +235,7 @@ func TestWorker_PostgresDownIsWaitedOut(t *testing.T) {
 		w.handOver(reserved)
 		all = append(all, reserved...)
 	}
-	w.eventually("the consumer pauses", func() bool { return strings.Contains(p.log.String(), "consumer_paused") })
+	w.eventually("the consumer pauses", func() bool { return strings.Contains(p.log.String(), "consumer paused") })
 	w.must(postgres.Restart(w.context()))
 	w.eventuallyAll(sale.StatusConfirmed, all)
 	w.stopped(p)

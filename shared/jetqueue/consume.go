@@ -3,6 +3,8 @@ package jetqueue
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -28,9 +30,17 @@ type Consumer struct {
 type Delivery struct {
 	HandOver    sale.HandOver // zero when Err is set
 	Err         error         // wraps ErrUnreadable when the message cannot be decoded
+	Raw         Raw           // zero unless Err is set
 	Seq         uint64        // in the stream
 	Redelivered bool
 	msg         jetstream.Msg
+}
+
+// Raw is a message that cannot be decoded, as it came.
+type Raw struct {
+	Epoch  int64  // as its header says; 0 when that cannot be read either
+	Header []byte // as NATS writes it, which nats.DecodeHeadersMsg reads
+	Body   []byte
 }
 
 // Consumer opens the durable consumer of a sale, which it creates if need be.
@@ -89,7 +99,30 @@ func newDelivery(msg jetstream.Msg) Delivery {
 		d.Seq, d.Redelivered = meta.Sequence.Stream, meta.NumDelivered > 1
 	}
 	d.HandOver, d.Err = Decode(msg.Headers(), msg.Subject(), msg.Data())
+	if d.Err != nil {
+		d.Raw = rawOf(msg)
+	}
 	return d
+}
+
+func rawOf(msg jetstream.Msg) Raw {
+	raw := Raw{Header: wireHeader(msg.Headers()), Body: msg.Data()}
+	if epoch, err := headerNumber(msg.Headers(), headerEpoch); err == nil {
+		raw.Epoch = epoch
+	}
+	return raw
+}
+
+// wireHeader writes a header that came from the server, which has no line
+// breaks in its names or values.
+func wireHeader(header nats.Header) []byte {
+	b := []byte("NATS/1.0\r\n")
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			b = append(b, name+": "+value+"\r\n"...)
+		}
+	}
+	return append(b, "\r\n"...)
 }
 
 // Ack says that the hand-over is done with. It is sent, not awaited: a lost one

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -159,12 +160,33 @@ func TestDelivery_InProgressRenewsTheAckWait(t *testing.T) {
 func TestFetch_UnreadableSurfaces(t *testing.T) {
 	t.Parallel()
 	q, id := openQueue(t), newSaleID()
-	if err := q.conn.PublishMsg(&nats.Msg{Subject: ordersPrefix + id, Data: []byte("{")}); err != nil {
+	header := nats.Header{headerSchema: {"9"}, headerEpoch: {"3"}, "Odd": {"", "a: b"}}
+	if err := q.conn.PublishMsg(&nats.Msg{Subject: ordersPrefix + id, Header: header, Data: []byte("{")}); err != nil {
 		t.Fatal(err)
 	}
 	mustPublish(t, q, handOver(id, 1, 1))
 	got := fetch(t, openConsumer(t, q, id, testAckWait), 2, testPatience)
 	if len(got) != 2 || !errors.Is(got[0].Err, ErrUnreadable) || got[0].Seq == 0 || got[1].Err != nil {
+		t.Fatalf("got %+v", got)
+	}
+	raw := got[0].Raw
+	decoded, err := nats.DecodeHeadersMsg(raw.Header)
+	if diff := cmp.Diff(header, decoded); diff != "" || err != nil || raw.Epoch != 3 || string(raw.Body) != "{" {
+		t.Fatalf("error %v, raw %+v, header: %s", err, raw, diff)
+	}
+	if got[1].Raw.Header != nil {
+		t.Fatal("a readable one is kept raw")
+	}
+}
+
+func TestFetch_UnreadableWithoutHeader(t *testing.T) {
+	t.Parallel()
+	q, id := openQueue(t), newSaleID()
+	if err := q.conn.Publish(ordersPrefix+id, nil); err != nil {
+		t.Fatal(err)
+	}
+	got := fetch(t, openConsumer(t, q, id, testAckWait), 1, testPatience)
+	if len(got) != 1 || !errors.Is(got[0].Err, ErrUnreadable) || got[0].Raw.Epoch != 0 || len(got[0].Raw.Body) != 0 {
 		t.Fatalf("got %+v", got)
 	}
 }

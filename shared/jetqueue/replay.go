@@ -2,7 +2,6 @@ package jetqueue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,7 +15,7 @@ import (
 // first error and returns it.
 func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, err error) error) error {
 	subject := ordersPrefix + saleID
-	last, err := q.lastSequence(ctx, subject)
+	last, err := q.LastSequence(ctx, saleID)
 	if err != nil || last == 0 {
 		return err
 	}
@@ -45,20 +44,4 @@ func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uin
 		}
 	}
 	return nil
-}
-
-// lastSequence is that of the subject's last message, 0 when there is none.
-func (q *Queue) lastSequence(ctx context.Context, subject string) (uint64, error) {
-	stream, err := q.js.Stream(ctx, StreamName)
-	if err != nil {
-		return 0, fmt.Errorf("cannot find stream %s: %w", StreamName, err)
-	}
-	msg, err := stream.GetLastMsgForSubject(ctx, subject)
-	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("cannot read the last message of %s: %w", subject, err)
-	}
-	return msg.Sequence, nil
 }

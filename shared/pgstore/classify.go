@@ -38,22 +38,23 @@ func (d *decision) classify(ctx context.Context, conflicts []sale.Reservation) (
 	return append(open, undecided...), err
 }
 
-// obstacle is what keeps a reservation from being inserted: its own row, or
-// another's that holds its slot.
+// obstacle is what keeps a reservation from being inserted: what was decided
+// about it, or another's row that holds its slot.
 type obstacle struct {
-	stored     Verdict // State is "" when the rid has no row
+	stored     Verdict // State is "" when the rid is undecided
 	slotHolder string  // "" when the slot is free
 }
 
-// obstacles reads, in one snapshot and by rid, what is in the way of rows.
+// obstacles reads, in one snapshot and by rid, what is in the way of rows. A
+// reservation that was rejected without a row has its release.
 func (d *decision) obstacles(ctx context.Context, rows []sale.Reservation) (map[string]obstacle, error) {
 	c := columnsOf(rows)
 	found, err := collect(ctx, d.tx, scanObstacle, `
-		SELECT r.id::text, coalesce(known.state, ''), coalesce(known.reason, ''), known.expires_at,
-			coalesce(release.holder::text, ''), coalesce(holder.id::text, '')
+		SELECT r.id::text, coalesce(known.state, release.status, ''), coalesce(known.reason, release.reason, ''),
+			known.expires_at, coalesce(release.holder::text, ''), coalesce(holder.id::text, '')
 		FROM unnest($2::text[]::uuid[], $3::text[], $4::smallint[]) AS r (id, user_id, slot)
 		LEFT JOIN orders known ON known.id = r.id
-		LEFT JOIN releases release ON release.rid = r.id AND release.reason = 'duplicate'
+		LEFT JOIN releases release ON release.rid = r.id
 		LEFT JOIN orders holder
 			ON holder.sale_id = $1 AND holder.user_id = r.user_id AND holder.slot = r.slot AND holder.holds_slot`,
 		d.batch.SaleID, c.rids, c.users, c.slots)

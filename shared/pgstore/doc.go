@@ -7,6 +7,7 @@
 //	           ┌─► pending ──► paid ──► refunded
 //	Order() ───┤      └──────► expired, cancelled
 //	           └─► rejected (duplicate, surplus) + a releases row, give 0
+//	Reject() ────► rejected (invalid) + a releases row, give 1 + a dead letter
 //
 // What holds, and what makes it hold:
 //
@@ -14,7 +15,8 @@
 //     transaction that inserts the orders, by the number of rows inserted.
 //   - At most one order holds a slot: a partial unique index.
 //   - A rid is decided once: it is the primary key of orders, and whoever meets
-//     it again gets the stored state.
+//     it again gets the stored state. One that orders can take no row of is
+//     decided by its dead letter.
 //   - An order belongs to the current epoch of a sale that is not retired: its
 //     transaction holds the sales row FOR SHARE, a load updates that row.
 //   - What Redis must still show is a row (releases without applied_at, orders

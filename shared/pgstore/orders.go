@@ -34,6 +34,7 @@ const (
 	FateKnown     Fate = "known"     // its row was there: nothing moved
 	FateDuplicate Fate = "duplicate" // rejected: another rid holds the slot
 	FateSurplus   Fate = "surplus"   // rejected: no unit left, a bug or a lost Redis
+	FateInvalid   Fate = "invalid"   // rejected by Reject: orders refuses it for what it is
 )
 
 // Verdict is what Postgres says about one reservation.
@@ -59,7 +60,9 @@ type Result struct {
 // with others, as often as needed; that is also how a caller learns what a
 // COMMIT of unknown outcome did. Rejected reservations have a release to apply.
 //
-// ErrNoSale, ErrRetired and ErrStaleEpoch refuse the batch; nothing is written.
+// ErrNoSale, ErrRetired and ErrStaleEpoch refuse the batch; ErrInvalid says that
+// a reservation in it, or several, will be refused for ever: Reject decides one
+// that stands alone. Nothing is written.
 func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 	reservations, err := distinct(b.Reservations)
 	if err != nil {
@@ -74,6 +77,9 @@ func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 		result = d.result(reservations)
 		return nil
 	})
+	if invalid(err) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(reservations), b.SaleID, err)
 	}
@@ -134,8 +140,9 @@ func (d *decision) lockSale(ctx context.Context) error {
 	return nil
 }
 
-// insert makes a pending row of every reservation that neither has one nor
-// finds its slot held, and returns the others. It waits for transactions that
+// insert makes a pending row of every reservation that is neither decided nor
+// finds its slot held, and returns the others. One with a dead letter is
+// decided and may have no row: it must not get one once the database would take it. It waits for transactions that
 // insert the same rids or slots; the order of the rows is the order of those
 // waits, and makes the lowest rank win a slot that the batch names twice.
 func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflicts []sale.Reservation, err error) {
@@ -147,6 +154,7 @@ func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflic
 			'pending', 'pending', true, true, now() + $4::interval
 		FROM unnest($5::text[]::uuid[], $6::text[], $7::smallint[], $8::text[], $9::bigint[], $10::timestamptz[])
 			AS r (id, user_id, slot, key, rank, accepted_at)
+		WHERE NOT EXISTS (SELECT FROM dead_letters d WHERE d.rid = r.id)
 		ORDER BY r.user_id COLLATE "C", r.slot, r.rank, r.id
 		ON CONFLICT DO NOTHING
 		RETURNING id::text, expires_at`,
@@ -198,6 +206,7 @@ func (d *decision) result(reservations []sale.Reservation) Result {
 			result.Duplicates++
 		case FateSurplus:
 			result.Surplus++
+		case FateInvalid: // only Reject says so
 		}
 	}
 	return result

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"sluice/shared/sale"
@@ -26,7 +25,7 @@ func (s *Store) OrdersOf(ctx context.Context, userID string, limit int) ([]sale.
 // OrderOf returns an order of this buyer; found is false when it does not
 // exist, is somebody else's or id is no rid.
 func (s *Store) OrderOf(ctx context.Context, userID, id string) (order sale.BuyerOrder, found bool, err error) {
-	if rid, err := uuid.Parse(id); err != nil || rid.String() != id {
+	if !isRID(id) {
 		return sale.BuyerOrder{}, false, nil
 	}
 	orders, err := read(ctx, s, scanBuyerOrder, `

@@ -19,13 +19,19 @@ func distinct(reservations []sale.Reservation) ([]sale.Reservation, error) {
 		if seen[r.RID] {
 			continue
 		}
-		if id, err := uuid.Parse(r.RID); err != nil || id.String() != r.RID {
-			return nil, fmt.Errorf("rid %q is not a canonical UUID", r.RID)
+		if !isRID(r.RID) {
+			return nil, fmt.Errorf("%w: rid %q is not a canonical UUID", ErrInvalid, r.RID)
 		}
 		seen[r.RID] = true
 		kept = append(kept, r)
 	}
 	return kept, nil
+}
+
+// isRID reports whether rid is a UUID in canonical form.
+func isRID(rid string) bool {
+	id, err := uuid.Parse(rid)
+	return err == nil && id.String() == rid
 }
 
 // columns are reservations turned into the arrays that unnest takes.

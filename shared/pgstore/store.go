@@ -17,6 +17,7 @@ var (
 	ErrStaleEpoch = errors.New("epoch is not the sale's current one")
 	ErrLoaded     = errors.New("sale is loaded and cannot change")
 	ErrLocked     = errors.New("sale is locked by another process")
+	ErrInvalid    = errors.New("the database refuses a reservation for what it is")
 )
 
 // Config of a Store. Zero values mean the defaults.

@@ -8,15 +8,19 @@ import (
 )
 
 const (
-	shortestPause   = 100 * time.Millisecond // after a first fault
-	longestPause    = 5 * time.Second
-	refusedPause    = 5 * time.Second  // before a hand-over that Postgres refuses for now comes again
-	unreadablePause = 30 * time.Second // before a hand-over that cannot be read comes again
+	shortestPause = 100 * time.Millisecond // after a first fault
+	longestPause  = 5 * time.Second
+	refusedPause  = 5 * time.Second // before a hand-over that Postgres refuses for now comes again
 )
 
-// ErrRefused says that Postgres refuses a batch as a whole: its epoch is not the
-// sale's current one, or the sale is retired or unknown.
-var ErrRefused = errors.New("batch is refused")
+// Refusals of a batch by Postgres; every other error is a fault of the moment.
+var (
+	// ErrRefused is of the batch as a whole: its epoch is not the sale's current
+	// one, or the sale is retired or unknown.
+	ErrRefused = errors.New("batch is refused")
+	// ErrInvalid is of one or more reservations in it, for what they are.
+	ErrInvalid = errors.New("reservation is invalid")
+)
 
 // consumer brings the hand-overs of one sale to Postgres, one batch at a time.
 // After a fault of the moment it gives back what it has and pulls nothing for
@@ -28,7 +32,7 @@ type consumer struct {
 	gatherer gatherer
 	pause    time.Duration // after the last fault; 0 when all is well
 
-	faults, refusals, misreads, delays quiet
+	faults, refusals, rejections, misreads, delays quiet
 }
 
 func newConsumer(w *saleWorker, k *keeper) *consumer {
@@ -58,12 +62,15 @@ func (c *consumer) step(work context.Context) error {
 		return err
 	}
 	batch, unreadable := c.gatherer.take()
-	c.setAside(unreadable)
+	if err := c.bury(work, unreadable); err != nil {
+		c.gatherer.held = append(batch.deliveries, c.gatherer.held...)
+		return err
+	}
 	c.countRedelivered(batch.deliveries)
 	if len(batch.deliveries) == 0 {
 		return nil
 	}
-	err := c.decide(work, batch.Batch)
+	err := c.decide(work, batch)
 	switch {
 	case errors.Is(err, ErrRefused):
 		c.refuse(batch, err)
@@ -124,16 +131,6 @@ func (c *consumer) refuse(batch gathered, err error) {
 	c.metrics.returned.WithLabelValues(returnedRefused).Add(float64(len(batch.deliveries)))
 	if c.refusals.allow() {
 		c.log.Warn("hand-over refused", "epoch", batch.Epoch, "seq", batch.deliveries[0].Seq, "error", err)
-	}
-}
-
-func (c *consumer) setAside(unreadable []Delivery) {
-	c.giveBack(unreadable, unreadablePause)
-	for _, d := range unreadable {
-		c.metrics.unreadable.Inc()
-		if c.misreads.allow() {
-			c.log.Error("hand-over unreadable", "seq", d.Seq, "error", d.Err)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package fulfil
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -75,20 +74,6 @@ func TestConsumer_StepInOrder(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestConsumer_UnreadableIsSetAside(t *testing.T) {
-	t.Parallel()
-	s := &script{}
-	s.add(Delivery{Seq: 1, Err: errors.New("unreadable")})
-	s.add(delivery(2, 1))
-	if err := stepOnce(t, s); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"nak 1 unreadable", "order 1", "settle 1", "notify 1", "ack 2"}
-	if diff := cmp.Diff(want, s.history()); diff != "" {
-		t.Fatal(diff)
 	}
 }
 

@@ -5,6 +5,7 @@
 //	per sale     consumer   gather ──► order ──► settle ──► notify ──► ack
 //	             keeper     keeps deliveries in hand from being redelivered
 //	             sweeper    hands over again what no gateway got acknowledged
+//	             lost       hands over again what was acknowledged and has no outcome
 //	             progress   tells how far the sale has been served
 //	per process  releases   applies to Redis what Postgres closed
 //	             shown      settles what could not be settled at once
@@ -13,4 +14,8 @@
 // rid that has a row keeps it. A hand-over is acknowledged only once its orders
 // are committed and either shown on their tickets or marked as still to be
 // shown, so a worker may die anywhere: the next delivery finishes its work.
+//
+// Only what is at fault itself leaves this way: a reservation that the database
+// refuses for what it is, and a hand-over that cannot be read, get a dead letter.
+// After any other error everything is given back and pulling pauses.
 package fulfil

@@ -26,6 +26,8 @@ type script struct {
 	orderErr, settleErr, unshowErr error
 	verdicts                       func(Batch) []Verdict // nil: all ordered
 	unknown                        bool                  // settle finds no tickets
+	bad                            map[string]bool       // rids that the database refuses
+	rejectErr, buryErr             error
 }
 
 func (s *script) did(format string, args ...any) {
@@ -64,6 +66,9 @@ func (s *script) Order(_ context.Context, b Batch) ([]Verdict, error) {
 	if s.orderErr != nil {
 		return nil, s.orderErr
 	}
+	if slices.ContainsFunc(b.Reservations, func(r sale.Reservation) bool { return s.bad[r.RID] }) {
+		return nil, ErrInvalid
+	}
 	if s.verdicts != nil {
 		return s.verdicts(b), nil
 	}
@@ -73,6 +78,23 @@ func (s *script) Order(_ context.Context, b Batch) ([]Verdict, error) {
 	}
 	return verdicts, nil
 }
+
+func (s *script) Reject(_ context.Context, b Batch, sequence uint64, _ error) (Verdict, error) {
+	s.did("reject %s of %d", b.Reservations[0].RID, sequence)
+	return Verdict{RID: b.Reservations[0].RID, State: sale.OrderRejected, Fate: FateInvalid}, s.rejectErr
+}
+
+func (s *script) Bury(_ context.Context, u Unreadable) (bool, error) {
+	s.did("bury %d", u.Sequence)
+	return true, s.buryErr
+}
+
+func (s *script) Undecided(context.Context, []string) ([]string, error) { return nil, nil }
+
+func (s *script) EachTicket(context.Context, string, int64, func(sale.Ticket)) error { return nil }
+
+func (s *script) LastSequence(context.Context, string) (uint64, error)       { return 0, nil }
+func (s *script) Acknowledged(context.Context, string, uint64) (bool, error) { return true, nil }
 
 func (s *script) Unshow(_ context.Context, rids []string) error {
 	s.did("unshow %d", len(rids))
@@ -146,8 +168,6 @@ func pauseName(pause time.Duration) string {
 	switch {
 	case pause == 0:
 		return "at once"
-	case pause >= unreadablePause:
-		return "unreadable"
 	case pause >= refusedPause:
 		return "refused"
 	default:
@@ -170,6 +190,7 @@ func newTestConsumer(s *script) *consumer {
 	w := &saleWorker{Fulfilment: f, saleID: "phone", log: f.log}
 	w.entry.Store(&sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 1})
 	w.progress = newProgress(w.saleID, w.epoch, s, s)
+	w.lost = newLost(w)
 	return newConsumer(w, newKeeper(f.cfg.AckWait))
 }
 

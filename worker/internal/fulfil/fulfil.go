@@ -36,7 +36,7 @@ type Stores struct {
 	Releases  releaseRows
 	Shown     shownRows
 	Stock     stock
-	HandOvers publisher
+	HandOvers stream
 	Hints     hints
 }
 
@@ -46,6 +46,13 @@ type stock interface {
 	releaser
 	handOffList
 	snapshots
+	ticketList
+}
+
+// stream keeps hand-overs.
+type stream interface {
+	publisher
+	position
 }
 
 // hints tell subscribers what happened; they may be lost.

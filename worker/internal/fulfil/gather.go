@@ -15,6 +15,7 @@ const (
 type Delivery struct {
 	HandOver    sale.HandOver
 	Err         error  // set when it cannot be read; HandOver is then zero
+	Raw         Raw    // of one that cannot be read
 	Seq         uint64 // in the stream
 	Redelivered bool
 	Reply       Reply

@@ -16,10 +16,17 @@ type Metrics struct {
 	swept           prometheus.Counter
 	releasesApplied prometheus.Counter
 	redelivered     prometheus.Counter
-	unreadable      prometheus.Counter
+	lost            prometheus.Counter
+	deadLetters     *prometheus.CounterVec // by kind
 	batchSize       prometheus.Histogram
 	commitSeconds   prometheus.Histogram
 }
+
+// Kinds of dead letter.
+const (
+	deadInvalid    = "invalid"    // a reservation
+	deadUnreadable = "unreadable" // a hand-over
+)
 
 // NewMetrics registers the metrics, every label at zero.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
@@ -35,14 +42,16 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		orders: vector("sluice_orders_total", "Reservations decided, by fate.", "fate",
-			FateOrdered, FateKnown, FateDuplicate, FateSurplus),
+			FateOrdered, FateKnown, FateDuplicate, FateSurplus, FateInvalid),
 		returned: vector("sluice_hand_overs_returned_total", "Faults and refused hand-overs that made a worker give hand-overs back.", "reason",
 			returnedFault, returnedRefused),
 		settled:         counter("sluice_settled_total", "Tickets settled."),
 		swept:           counter("sluice_swept_total", "Reservations that the sweeper handed over again."),
 		releasesApplied: counter("sluice_releases_applied_total", "Releases applied to Redis."),
 		redelivered:     counter("sluice_redelivered_total", "Hand-overs delivered again."),
-		unreadable:      counter("sluice_unreadable_total", "Deliveries of hand-overs that cannot be read."),
+		lost:            counter("sluice_lost_total", "Reservations that no hand-over would bring any more, handed over again."),
+		deadLetters: vector("sluice_dead_letters_total", "Dead letters written, by kind.", "kind",
+			deadInvalid, deadUnreadable),
 		batchSize: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_order_batch_size", Help: "Reservations in one order transaction.",
 			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500},
@@ -53,6 +62,6 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		}),
 	}
 	registry.MustRegister(m.orders, m.returned, m.settled, m.swept, m.releasesApplied, m.redelivered,
-		m.unreadable, m.batchSize, m.commitSeconds)
+		m.lost, m.deadLetters, m.batchSize, m.commitSeconds)
 	return m
 }

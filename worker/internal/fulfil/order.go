@@ -13,6 +13,7 @@ const (
 	FateKnown     = "known"     // its row was there: nothing moved
 	FateDuplicate = "duplicate" // rejected: another rid holds the slot
 	FateSurplus   = "surplus"   // rejected: no unit left, a bug or a lost Redis
+	FateInvalid   = "invalid"   // rejected: the database refuses it for what it is
 )
 
 // Verdict is what Postgres says about one reservation.
@@ -27,36 +28,34 @@ type Verdict struct {
 // orders are the rows that decide.
 type orders interface {
 	// Order decides a batch, however often it comes: one verdict for each
-	// distinct rid. It fails with ErrRefused when the batch must wait.
+	// distinct rid. It fails with ErrRefused when the batch must wait, and with
+	// ErrInvalid when some reservation in it will never do.
 	Order(ctx context.Context, b Batch) ([]Verdict, error)
+	// Reject decides a reservation that Order finds invalid alone; sequence is
+	// of the hand-over that brought it.
+	Reject(ctx context.Context, b Batch, sequence uint64, cause error) (Verdict, error)
+	// Bury writes the dead letter of a hand-over, unless it is there.
+	Bury(ctx context.Context, u Unreadable) (created bool, err error)
+	// Undecided returns those of rids that nothing was decided about.
+	Undecided(ctx context.Context, rids []string) ([]string, error)
 	// Unshow leaves these orders to be shown later.
 	Unshow(ctx context.Context, rids []string) error
 }
 
 // decide makes orders of a batch and shows them. After nil the batch may be
 // acknowledged; any error is a fault of the moment, or ErrRefused.
-func (c *consumer) decide(work context.Context, b Batch) error {
-	if err := c.hit(BeforeCommit); err != nil {
-		return err
-	}
-	start := time.Now()
-	verdicts, err := c.stores.Orders.Order(work, b)
+func (c *consumer) decide(work context.Context, g gathered) error {
+	verdicts, err := c.order(work, g, g.Batch)
 	if err != nil {
 		return err
 	}
-	c.metrics.commitSeconds.Observe(time.Since(start).Seconds())
-	c.metrics.batchSize.Observe(float64(len(verdicts)))
-	c.count(b, verdicts)
-	if err := c.hit(AfterCommit); err != nil {
-		return err
-	}
-	if err := c.show(work, b, verdicts); err != nil {
+	if err := c.show(work, g.Batch, verdicts); err != nil {
 		return err
 	}
 	return c.hit(BeforeAck)
 }
 
-func (c *consumer) count(b Batch, verdicts []Verdict) {
+func (c *consumer) count(verdicts []Verdict) {
 	surplus := 0
 	for _, v := range verdicts {
 		c.metrics.orders.WithLabelValues(v.Fate).Inc()
@@ -65,6 +64,6 @@ func (c *consumer) count(b Batch, verdicts []Verdict) {
 		}
 	}
 	if surplus > 0 {
-		c.log.Error("surplus rejected", "epoch", b.Epoch, "reservations", surplus)
+		c.log.Error("surplus rejected", "reservations", surplus)
 	}
 }

@@ -38,6 +38,7 @@ type saleWorker struct {
 	saleID   string
 	entry    atomic.Pointer[sale.Entry]
 	progress *progress
+	lost     *lost
 	log      *slog.Logger
 	stop     context.CancelFunc
 }
@@ -48,10 +49,12 @@ func (s *sales) start(e sale.Entry) *saleWorker {
 	w := &saleWorker{Fulfilment: f, saleID: e.ID, log: f.log.With("sale", e.ID), stop: stop}
 	w.entry.Store(&e)
 	w.progress = newProgress(w.saleID, w.epoch, f.stores.Stock, f.stores.Hints)
+	w.lost = newLost(w)
 	keeper := newKeeper(f.cfg.AckWait)
 	s.running.Go(func() { newConsumer(w, keeper).run(ctx, s.work) })
 	s.running.Go(func() { keeper.run(s.work) })
 	s.running.Go(func() { newSweeper(w).run(ctx) })
+	s.running.Go(func() { w.lost.run(ctx) })
 	s.running.Go(func() { w.progress.run(ctx) })
 	w.log.Info("sale served", "epoch", e.Epoch)
 	return w

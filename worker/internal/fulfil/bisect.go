@@ -1,0 +1,75 @@
+package fulfil
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// order decides b, a part of the batch in hand. When the database refuses a
+// reservation in it for what it is, it is halved until the bad ones stand alone
+// and the others are ordered. What a half has committed stays when another
+// fails: after redelivery it is known.
+func (c *consumer) order(work context.Context, g gathered, b Batch) ([]Verdict, error) {
+	verdicts, err := c.transact(func() ([]Verdict, error) { return c.stores.Orders.Order(work, b) })
+	switch n := len(b.Reservations); {
+	case !errors.Is(err, ErrInvalid):
+		return verdicts, err
+	case n == 1:
+		return c.reject(work, g, b, err)
+	default:
+		half := b
+		half.Reservations = b.Reservations[:n/2]
+		first, err := c.order(work, g, half)
+		if err != nil {
+			return nil, err
+		}
+		half.Reservations = b.Reservations[n/2:]
+		second, err := c.order(work, g, half)
+		return append(first, second...), err
+	}
+}
+
+// reject gives a bad reservation its outcome and its dead letter.
+func (c *consumer) reject(work context.Context, g gathered, b Batch, cause error) ([]Verdict, error) {
+	rid := b.Reservations[0].RID
+	verdicts, err := c.transact(func() ([]Verdict, error) {
+		v, err := c.stores.Orders.Reject(work, b, g.sequenceOf(rid), cause)
+		return []Verdict{v}, err
+	})
+	if err == nil && verdicts[0].Fate == FateInvalid {
+		c.metrics.deadLetters.WithLabelValues(deadInvalid).Inc()
+		if c.rejections.allow() {
+			c.log.Error("reservation rejected as invalid", "rid", rid, "seq", g.sequenceOf(rid), "error", cause)
+		}
+	}
+	return verdicts, err
+}
+
+// transact runs one transaction, times it and counts what it decided.
+func (c *consumer) transact(run func() ([]Verdict, error)) ([]Verdict, error) {
+	if err := c.hit(BeforeCommit); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	verdicts, err := run()
+	if err != nil {
+		return nil, err
+	}
+	c.metrics.commitSeconds.Observe(time.Since(start).Seconds())
+	c.metrics.batchSize.Observe(float64(len(verdicts)))
+	c.count(verdicts)
+	return verdicts, c.hit(AfterCommit)
+}
+
+// sequenceOf is that of the first delivery which brought a reservation.
+func (g gathered) sequenceOf(rid string) uint64 {
+	for _, d := range g.deliveries {
+		for _, r := range d.HandOver.Reservations {
+			if r.RID == rid {
+				return d.Seq
+			}
+		}
+	}
+	return 0
+}
