@@ -18,11 +18,22 @@ import (
 	"sluice/shared/auth"
 	"sluice/shared/devstack"
 	"sluice/shared/jetqueue"
+	"sluice/shared/openapitest"
 	"sluice/shared/redisstock"
 	"sluice/shared/sale"
 )
 
-func TestMain(m *testing.M) { os.Exit(devstack.Main(m)) }
+// described is the OpenAPI document that every answer of every gateway is held against.
+var described *openapitest.Document
+
+func TestMain(m *testing.M) {
+	var err error
+	if described, err = openapitest.Load("internal/httpapi/openapi.yaml"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(described.Verdict(devstack.Main(m), os.Stderr))
+}
 
 const (
 	jwtKey   = "a secret of at least thirty-two bytes"
@@ -53,6 +64,18 @@ func connectStores(t *testing.T, redisURL, natsURL string) *stores {
 	t.Cleanup(queue.Close)
 	must(t, queue.Ensure(ctx, jetqueue.StreamConfig{MaxBytes: 64 << 20, MaxMessagesPerSale: 10000, Replicas: 1}))
 	return &stores{redisURL: redisURL, natsURL: natsURL, stock: stock, queue: queue}
+}
+
+// connectOwnStores starts servers that no other test uses.
+func connectOwnStores(t *testing.T) *stores {
+	t.Helper()
+	redis, err := devstack.StartRedis(t.Context(), devstack.Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = redis.Close() })
+	nats, err := devstack.StartNATS(t.Context(), devstack.Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = nats.Close() })
+	return connectStores(t, redis.URL(), nats.URL())
 }
 
 var sales atomic.Int64
@@ -189,10 +212,20 @@ func (g *running) do(method, path, user string, change ...func(*http.Request)) a
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
 	must(g.t, err)
+	return g.checked(method, path, res, raw)
+}
+
+// checked holds an answer against the document. The target is "" when what was sent
+// is not a request.
+func (g *running) checked(method, target string, res *http.Response, raw []byte) answer {
+	g.t.Helper()
+	if err := described.Check(openapitest.Exchange{Method: method, Target: target, Status: res.StatusCode, Header: res.Header, Body: raw}); err != nil {
+		g.t.Error(err)
+	}
 	a := answer{status: res.StatusCode, header: res.Header, raw: string(raw)}
-	if len(raw) > 0 {
+	if strings.HasSuffix(res.Header.Get("Content-Type"), "json") && len(raw) > 0 {
 		if err := json.Unmarshal(raw, &a.body); err != nil {
-			g.t.Fatalf("%s %s answers %d with a body that is not JSON: %s", method, path, res.StatusCode, raw)
+			g.t.Fatalf("%s %s answers %d with a body that is not JSON: %s", method, target, res.StatusCode, raw)
 		}
 	}
 	return a

@@ -129,9 +129,6 @@ func TestTicket_ProgressIsNewsForWhoKnowsTheRest(t *testing.T) {
 		got = g.do(http.MethodGet, path, "ada")
 		return got.body["ahead"] == 19.0
 	})
-	if wait, _ := got.body["poll_after_ms"].(float64); wait < 2000 || wait > 3200 {
-		t.Errorf("told to poll after %v ms with 19 ahead at 4 a second", wait)
-	}
 	waiting := g.later(path+"?wait=25", "ada", header("If-None-Match", got.header.Get("ETag")))
 	g.waiters(1)
 	progress.Served = 18
@@ -160,8 +157,13 @@ func TestTicket_ManyWaitersAreAllWokenAndMoreAreAnsweredAtOnce(t *testing.T) {
 		t.Errorf("one too many, after %v: %s", time.Since(start), late.raw)
 	}
 	var confirmed sync.WaitGroup
+	turns := make(chan struct{}, 16) // no more at a time than the stores' connections
 	for i := range buyers {
-		confirmed.Go(func() { s.confirm(t, e, fmt.Sprint("buyer-", i), true) })
+		confirmed.Go(func() {
+			turns <- struct{}{}
+			s.confirm(t, e, fmt.Sprint("buyer-", i), true)
+			<-turns
+		})
 	}
 	confirmed.Wait()
 	for _, waiting := range all {

@@ -28,7 +28,7 @@ func newWarmUp(h *service.Health, g *gateway) *warmUp {
 // connect reaches Redis, with the scripts loaded, and NATS, with the stream there.
 // It fails only when ctx ends.
 func (w *warmUp) connect(ctx context.Context, c jetqueue.Config) (*jetqueue.Queue, error) {
-	if err := w.redisUp.Until(ctx, w.log, w.gateway.stock.LoadScripts); err != nil {
+	if err := w.redisUp.Until(ctx, w.log, w.stock.LoadScripts); err != nil {
 		return nil, err
 	}
 	var queue *jetqueue.Queue
@@ -63,7 +63,7 @@ func (w *warmUp) catalogue(ctx context.Context, f *followers) error {
 	return w.loaded.Until(ctx, w.log, func(ctx context.Context) error {
 		for _, s := range w.sales.All() {
 			if _, warm := s.Snapshot(); !warm {
-				_ = s.Refresh(ctx, w.gateway.stock) // Warm says what is missing
+				_ = s.Refresh(ctx, w.stock) // Warm says what is missing
 			}
 		}
 		return w.sales.Warm(time.Now(), w.config.horizon)

@@ -26,7 +26,7 @@ func auditCommand(ctx context.Context, args []string, getenv func(string) string
 	stackFile := fs.String("stack", "out/up/stack.json", "`file` that describes the running stack")
 	saleID := fs.String("sale", "", "`id` of the sale to audit; all loaded sales when empty")
 	patience := fs.Duration("wait", 10*time.Second, "how long a sale may take to come to rest")
-	out := fs.String("out", "out/audit", "`directory` of report.json")
+	out := fs.String("out", "out/audit", "`directory` of report.json and report.html")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ var demoStarts = [...]time.Duration{5 * time.Second, 20 * time.Second, time.Minu
 // demoCommand sells one sale on a stack of its own and says how it went.
 func demoCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("demo", flag.ContinueOnError)
-	out := fs.String("out", filepath.Join("out", "demo"), "`directory` of report.json, the sales file and logs")
+	out := fs.String("out", filepath.Join("out", "demo"), "`directory` of report.json, report.html, the sales file and logs")
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err

@@ -72,13 +72,13 @@ func refusal(err error) error {
 	}
 }
 
-func (r rows) UnappliedReleases(ctx context.Context, limitPerSale int) ([]fulfil.PendingRelease, error) {
-	pending, err := r.Store.UnappliedReleases(ctx, limitPerSale)
+func (r rows) UnappliedReleases(ctx context.Context, limitPerSale int, except []string) ([]fulfil.PendingRelease, error) {
+	pending, err := r.Store.UnappliedReleases(ctx, limitPerSale, except)
 	return converted(pending, func(p pgstore.PendingRelease) fulfil.PendingRelease { return fulfil.PendingRelease(p) }), err
 }
 
-func (r rows) Unshown(ctx context.Context, limitPerSale int) ([]fulfil.Unshown, error) {
-	unshown, err := r.Store.Unshown(ctx, limitPerSale)
+func (r rows) Unshown(ctx context.Context, limitPerSale int, except []string) ([]fulfil.Unshown, error) {
+	unshown, err := r.Store.Unshown(ctx, limitPerSale, except)
 	return converted(unshown, func(u pgstore.Unshown) fulfil.Unshown { return fulfil.Unshown(u) }), err
 }
 

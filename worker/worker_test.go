@@ -148,13 +148,13 @@ func TestWorker_RedisDownDuringSettleIsShownLater(t *testing.T) {
 	w.must(redis.Stop())
 	w.handOver(reserved)
 	w.eventually("the orders wait to be shown", func() bool {
-		unshown, err := w.store.Unshown(w.context(), 100)
+		unshown, err := w.store.Unshown(w.context(), 100, nil)
 		return err == nil && len(unshown) == len(reserved)
 	})
 	w.must(redis.Restart(w.context()))
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
 	w.eventually("nothing waits to be shown", func() bool {
-		unshown, err := w.store.Unshown(w.context(), 100)
+		unshown, err := w.store.Unshown(w.context(), 100, nil)
 		return err == nil && len(unshown) == 0
 	})
 	w.stopped(p)
@@ -183,7 +183,7 @@ func TestWorker_SurplusIsRejectedAndReleased(t *testing.T) {
 		return counts[sale.StatusConfirmed] == 2 && counts[sale.StatusRejected] == 3
 	})
 	w.eventually("every release is marked applied", func() bool {
-		pending, err := w.store.UnappliedReleases(w.context(), 100)
+		pending, err := w.store.UnappliedReleases(w.context(), 100, nil)
 		return err == nil && len(pending) == 0
 	})
 	snapshot, _, err := w.stock.Snapshot(w.context(), w.entry.ID, w.entry.Epoch)

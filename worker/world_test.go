@@ -23,6 +23,7 @@ import (
 
 	"sluice/shared/devstack"
 	"sluice/shared/jetqueue"
+	"sluice/shared/openapitest"
 	"sluice/shared/pgstore"
 	"sluice/shared/redisstock"
 	"sluice/shared/sale"
@@ -37,8 +38,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asWorker) != "" {
 		service.Main("worker", run)
 	}
-	os.Exit(devstack.Main(m))
+	var err error
+	if described, err = openapitest.Load("internal/httpapi/openapi.yaml"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(described.Verdict(devstack.Main(m), os.Stderr))
 }
+
+// described is the OpenAPI document that every answer to a buyer is held against.
+var described *openapitest.Document
 
 // What tokens are signed with in tests.
 const (

@@ -3,11 +3,15 @@ package jetqueue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"sluice/shared/sale"
 )
+
+// replayIdle is how long the server keeps what a replay leaves behind.
+const replayIdle = 10 * time.Second
 
 // HandOvers calls visit with every hand-over of a sale that the stream holds
 // and held before the call, acknowledged ones included, in order. err is set,
@@ -19,7 +23,8 @@ func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uin
 	if err != nil || last == 0 {
 		return err
 	}
-	consumer, err := q.js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{FilterSubjects: []string{subject}})
+	consumer, err := q.js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{subject}, InactiveThreshold: replayIdle})
 	if err != nil {
 		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
 	}

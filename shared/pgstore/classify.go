@@ -88,7 +88,7 @@ func (d *decision) rejectDuplicates(ctx context.Context, duplicates []sale.Reser
 	c := columnsOf(duplicates)
 	rejected, err := collect(ctx, d.tx, pgx.RowTo[string], `
 		WITH duplicate AS (
-			SELECT * FROM unnest($4::text[]::uuid[], $5::text[], $6::smallint[], $7::text[], $8::bigint[],
+			SELECT id, user_id, slot, key, rank, accepted_at, holder FROM unnest($4::text[]::uuid[], $5::text[], $6::smallint[], $7::text[], $8::bigint[],
 				$9::timestamptz[], $10::text[]::uuid[]) AS r (id, user_id, slot, key, rank, accepted_at, holder)
 		), rejected AS (
 			INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,

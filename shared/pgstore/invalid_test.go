@@ -194,7 +194,7 @@ func TestReject_WritesRowReleaseAndDeadLetterOnce(t *testing.T) {
 			if diff := cmp.Diff(want, order(t, s, batchOf("phone", bad)).Verdicts[0]); diff != "" {
 				t.Errorf("ordered: %s", diff)
 			}
-			pending, err := s.UnappliedReleases(t.Context(), 10)
+			pending, err := s.UnappliedReleases(t.Context(), 10, nil)
 			release := sale.Release{RID: bad.RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonInvalid, Give: 1}
 			if diff := cmp.Diff([]PendingRelease{{Release: release, Epoch: 1}}, pending); diff != "" || err != nil {
 				t.Errorf("error %v, releases: %s", err, diff)
@@ -236,7 +236,7 @@ func TestReject_SlotOfAnotherGivesNothingBack(t *testing.T) {
 	if v.Reason != sale.ReasonDuplicate || v.Holder != holder.RID || v.Fate != FateInvalid {
 		t.Errorf("verdict %+v", v)
 	}
-	pending, err := s.ReleasesOf(t.Context(), []string{bad.RID})
+	pending, err := s.UnappliedReleases(t.Context(), 10, nil)
 	if err != nil || len(pending) != 1 || pending[0].Give != 0 || pending[0].Holder != holder.RID {
 		t.Errorf("error %v, releases %+v", err, pending)
 	}

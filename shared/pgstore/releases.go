@@ -29,31 +29,18 @@ func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
 
 // UnappliedReleases returns the oldest releases without an applied mark, at
 // most limit of each sale, so that a sale whose Redis is down does not hide
-// the others'.
-func (s *Store) UnappliedReleases(ctx context.Context, limit int) ([]PendingRelease, error) {
+// the others'; those in except are passed over.
+func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []string) ([]PendingRelease, error) {
 	pending, err := read(ctx, s, scanPendingRelease, `
 		SELECT `+releaseColumns+`, s.epoch
 		FROM sales s CROSS JOIN LATERAL (
-			SELECT * FROM releases
-			WHERE sale_id = s.sale_id AND applied_at IS NULL ORDER BY created_at LIMIT $1
+			SELECT rid, sale_id, status, reason, give, holder, created_at FROM releases
+			WHERE sale_id = s.sale_id AND applied_at IS NULL AND rid <> ALL (coalesce($2::text[], '{}')::uuid[])
+			ORDER BY created_at LIMIT $1
 		) r
-		ORDER BY r.created_at, r.rid`, limit)
+		ORDER BY r.created_at, r.rid`, limit, except)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read unapplied releases: %w", err)
-	}
-	return pending, nil
-}
-
-// ReleasesOf returns the releases of these rids that have no applied mark: what
-// is to be done right after the batch that rejected them.
-func (s *Store) ReleasesOf(ctx context.Context, rids []string) ([]PendingRelease, error) {
-	pending, err := read(ctx, s, scanPendingRelease, `
-		SELECT `+releaseColumns+`, s.epoch
-		FROM releases r JOIN sales s ON s.sale_id = r.sale_id
-		WHERE r.rid = ANY ($1::text[]::uuid[]) AND r.applied_at IS NULL
-		ORDER BY r.rid`, rids)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read releases of %d reservations: %w", len(rids), err)
 	}
 	return pending, nil
 }

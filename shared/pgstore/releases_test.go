@@ -20,7 +20,7 @@ func ridsOf[T any](rows []T, rid func(T) string) []string {
 
 func unapplied(t *testing.T, s *Store, limit int) []string {
 	t.Helper()
-	pending, err := s.UnappliedReleases(t.Context(), limit)
+	pending, err := s.UnappliedReleases(t.Context(), limit, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,13 +45,26 @@ func TestReleases_AreListedUntilMarkedApplied(t *testing.T) {
 	if got := unapplied(t, s, 10); !slices.Equal(got, []string{rs[1].RID}) {
 		t.Errorf("unapplied = %v, want the unmarked one", got)
 	}
-	pending, err := s.ReleasesOf(t.Context(), []string{rs[0].RID, rs[1].RID, rs[2].RID})
+	pending, err := s.UnappliedReleases(t.Context(), 10, nil)
 	want := []PendingRelease{{
 		Release: sale.Release{RID: rs[1].RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonSurplus},
 		Epoch:   1,
 	}}
 	if diff := cmp.Diff(want, pending); diff != "" || err != nil {
-		t.Errorf("error %v, releases of (-want +got):\n%s", err, diff)
+		t.Errorf("error %v, releases (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestUnappliedReleases_WhatIsPassedOverHidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 0)
+	rs := reservations(3)
+	order(t, s, batchOf("phone", rs...))
+	first := unapplied(t, s, 2)
+	pending, err := s.UnappliedReleases(t.Context(), 2, first)
+	if err != nil || len(pending) != 1 || slices.Contains(first, pending[0].RID) {
+		t.Errorf("error %v, behind %v: %v", err, first, pending)
 	}
 }
 
@@ -71,7 +84,7 @@ func TestUnappliedReleases_OneSaleDoesNotHideAnother(t *testing.T) {
 
 func unshown(t *testing.T, s *Store, limit int) []Unshown {
 	t.Helper()
-	rows, err := s.Unshown(t.Context(), limit)
+	rows, err := s.Unshown(t.Context(), limit, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,16 +41,17 @@ func (s *Store) Unshow(ctx context.Context, rids []string) error {
 }
 
 // Unshown returns the oldest open orders whose tickets do not show their
-// state, at most limit of each sale.
-func (s *Store) Unshown(ctx context.Context, limit int) ([]Unshown, error) {
+// state, at most limit of each sale; those in except are passed over.
+func (s *Store) Unshown(ctx context.Context, limit int, except []string) ([]Unshown, error) {
 	unshown, err := read(ctx, s, scanUnshown, `
 		SELECT o.id::text, o.sale_id, s.epoch, o.state, o.expires_at
 		FROM sales s CROSS JOIN LATERAL (
 			SELECT id, sale_id, state, expires_at FROM orders
 			WHERE sale_id = s.sale_id AND shown_state <> state AND state IN ('pending', 'paid')
+				AND id <> ALL (coalesce($2::text[], '{}')::uuid[])
 			ORDER BY id LIMIT $1
 		) o
-		ORDER BY o.id`, limit)
+		ORDER BY o.id`, limit, except)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read orders to be shown: %w", err)
 	}

@@ -94,8 +94,9 @@ func (o *Ops) Close() error {
 }
 
 // Start serves in the background; if that fails, fail is told why. The returned
-// stop closes the listener and waits.
-func (o *Ops) Start(fail func(error)) (stop func() error) {
+// stop closes the listener and waits; what cannot be closed any more ends with the
+// process.
+func (o *Ops) Start(fail func(error)) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -103,9 +104,8 @@ func (o *Ops) Start(fail func(error)) (stop func() error) {
 			fail(err)
 		}
 	}()
-	return func() error {
-		err := o.Close()
+	return func() {
+		_ = o.Close()
 		<-done
-		return err
 	}
 }

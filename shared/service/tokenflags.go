@@ -22,9 +22,9 @@ func (t *TokenFlags) Check() error {
 	if err := CheckSecret("jwt-hs256", t.Key); err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"jwt-issuer": t.Issuer, "jwt-audience": t.Audience} {
-		if value == "" {
-			return UsageErrorf("-%s (%s) is missing: buyers' tokens must name it", name, Variable(name))
+	for _, named := range []struct{ flag, value string }{{"jwt-issuer", t.Issuer}, {"jwt-audience", t.Audience}} {
+		if named.value == "" {
+			return UsageErrorf("-%s (%s) is missing: buyers' tokens must name it", named.flag, Variable(named.flag))
 		}
 	}
 	return nil

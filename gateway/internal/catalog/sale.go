@@ -154,6 +154,9 @@ func (s *Sale) State(now time.Time) sale.State {
 	snap, warm := s.Snapshot()
 	if !warm {
 		e := s.Entry()
+		if e.Retired {
+			return sale.StateClosed
+		}
 		return sale.DescribeState(sale.PhaseAt(e.OpensAt, e.ClosesAt, s.Now(now)), true, false)
 	}
 	phase := sale.PhaseAt(snap.OpensAt, snap.ClosesAt, s.Now(now))

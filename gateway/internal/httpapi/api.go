@@ -44,44 +44,53 @@ func (a *API) Handle(ctx *fasthttp.RequestCtx) {
 	if a.draining.Load() {
 		ctx.SetConnectionClose()
 	}
-	rest, ok := bytes.CutPrefix(ctx.Path(), []byte("/v1/"))
-	if !ok {
+	path := ctx.Path()
+	switch {
+	case !spelled(ctx):
 		notFound(ctx)
-		return
-	}
-	collection, rest, deeper := bytes.Cut(rest, []byte("/"))
-	switch string(collection) {
-	case "sales":
-		a.routeSales(ctx, rest, deeper)
-	case "tickets":
-		a.routeTickets(ctx, rest)
-	default:
-		notFound(ctx)
-	}
-}
-
-func (a *API) routeSales(ctx *fasthttp.RequestCtx, rest []byte, deeper bool) {
-	if !deeper {
+	case bytes.HasPrefix(path, []byte("/v1/sales/")):
+		a.routeSale(ctx, path[len("/v1/sales/"):])
+	case bytes.HasPrefix(path, []byte("/v1/tickets/")):
+		a.routeTicket(ctx, path[len("/v1/tickets/"):])
+	case string(path) == "/v1/sales":
 		if reading(ctx) {
 			a.listSales(ctx)
 		}
-		return
-	}
-	id, action, _ := bytes.Cut(rest, []byte("/"))
-	s := a.Catalog.Lookup(id)
-	switch string(action) {
-	case "orders":
-		a.attempt(ctx, s)
-	case "tickets/me":
-		a.readOf(ctx, s, a.myTickets)
-	case "":
-		a.readOf(ctx, s, a.readSale)
+	case string(path) == "/openapi.yaml":
+		if reading(ctx) {
+			describeAPI(ctx)
+		}
 	default:
 		notFound(ctx)
 	}
 }
 
-func (a *API) routeTickets(ctx *fasthttp.RequestCtx, ticket []byte) {
+// spelled reports whether the path came as it is. What would have to be decoded or
+// cleaned first is nothing here, so that whoever filters paths in front of the
+// gateway reads the same as it does.
+func spelled(ctx *fasthttp.RequestCtx) bool {
+	sent := ctx.URI().PathOriginal()
+	return bytes.Equal(ctx.Path(), sent) && bytes.IndexByte(sent, '%') < 0
+}
+
+func (a *API) routeSale(ctx *fasthttp.RequestCtx, rest []byte) {
+	id, action, deeper := bytes.Cut(rest, []byte("/"))
+	s := a.Catalog.Lookup(id)
+	switch {
+	case len(id) == 0:
+		notFound(ctx)
+	case !deeper:
+		a.readOf(ctx, s, a.readSale)
+	case string(action) == "orders":
+		a.attempt(ctx, s)
+	case string(action) == "tickets/me":
+		a.readOf(ctx, s, a.myTickets)
+	default:
+		notFound(ctx)
+	}
+}
+
+func (a *API) routeTicket(ctx *fasthttp.RequestCtx, ticket []byte) {
 	switch {
 	case len(ticket) == 0 || bytes.IndexByte(ticket, '/') >= 0:
 		notFound(ctx)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,13 @@ import (
 	"sluice/shared/sale"
 )
 
-// attempt is POST /v1/sales/{sale}/orders: one attempt for one unit.
+// attempt is POST /v1/sales/{sale}/orders: one attempt for one unit. Another method
+// is no attempt: it does not count and takes nothing out of a client's limit.
 func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
+	if !ctx.IsPost() {
+		methodNotAllowed(ctx, fasthttp.MethodPost)
+		return
+	}
 	now := time.Now()
 	a.Exits.Enter(sale.LayerAddress)
 	if retry, ok := a.Address.Allow(addressOf(ctx), now); !ok {
@@ -29,10 +35,6 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	a.Exits.Enter(sale.LayerRequest)
 	key, bad := readAttempt(ctx)
 	switch {
-	case !ctx.IsPost():
-		a.Exits.Leave(sale.LayerRequest, sale.Invalid)
-		methodNotAllowed(ctx, "POST")
-		return
 	case s == nil:
 		a.Exits.Leave(sale.LayerRequest, sale.NoSuchSale)
 		noSuchSale(ctx)
@@ -81,7 +83,7 @@ func answerTicket(ctx *fasthttp.RequestCtx, o sale.Outcome, body ticketBody) {
 		problem{Type: "/problems/rejected", Title: "Rejected", Status: fasthttp.StatusConflict,
 			Detail: "The reservation did not become an order; the ticket says why.", Reason: string(body.Reason), Ticket: &body}.write(ctx)
 	default:
-		unavailable(&body).write(ctx)
+		handOverUnknown(&body).write(ctx)
 	}
 }
 
@@ -129,19 +131,32 @@ func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
 func checkEmptyObject(body []byte) (field string, err error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "body", errors.New("the body must be empty or the JSON object {}")
+		return "body", errNotEmptyObject
 	}
 	t, err := d.Token()
 	if name, ok := t.(string); ok && err == nil {
-		return name, fmt.Errorf("unknown field %q: an attempt is for one unit and has no fields", name)
+		name = shortened(name)
+		return cmp.Or(name, "body"), fmt.Errorf("unknown field %q: an attempt is for one unit and has no fields", name)
 	}
 	if err != nil || t != json.Delim('}') {
-		return "body", errors.New("the body must be empty or the JSON object {}")
+		return "body", errNotEmptyObject
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return "body", errors.New("the body has data behind the JSON object")
 	}
 	return "", nil
+}
+
+var errNotEmptyObject = errors.New("the body must be empty or the JSON object {}")
+
+// maxFieldName is how much of a field's name an answer repeats, in characters.
+const maxFieldName = 64
+
+func shortened(name string) string {
+	if runes := []rune(name); len(runes) > maxFieldName {
+		return string(runes[:maxFieldName]) + "…"
+	}
+	return name
 }
 
 func addressOf(ctx *fasthttp.RequestCtx) netip.Addr {
@@ -163,7 +178,11 @@ func bearer(ctx *fasthttp.RequestCtx) string {
 }
 
 func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
+	writeBody(ctx, status, "application/json", body)
+}
+
+func writeBody(ctx *fasthttp.RequestCtx, status int, contentType string, body []byte) {
 	ctx.SetStatusCode(status)
-	ctx.SetContentType("application/json")
+	ctx.SetContentType(contentType)
 	ctx.Response.SetBodyRaw(body)
 }

@@ -25,7 +25,10 @@ type problem struct {
 	RetryAfter int `json:"-"` // seconds; 0 leaves the header out
 }
 
+// write answers for this request alone: a cache that kept a 404 would hide a sale
+// that is announced a moment later.
 func (p problem) write(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	writeProblem(ctx, p.Status, p.RetryAfter, encode(p))
 }
 
@@ -91,13 +94,15 @@ func (a *API) tooMany(ctx *fasthttp.RequestCtx, retry time.Duration) {
 var tooManyBody = encode(problem{Type: "/problems/too-many-requests", Title: "Too many requests", Status: fasthttp.StatusTooManyRequests,
 	Detail: "This address sends more attempts than one client may; see Retry-After."})
 
-func unavailable(ticket *ticketBody) problem {
-	p := problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: fasthttp.StatusServiceUnavailable,
-		Detail: "Nothing is lost. Ask my_tickets, or try again.", RetryAfter: 1}
-	if ticket != nil {
-		p.Detail = "Your reservation is made; its hand-over is not yet known. Poll the ticket, or try again."
-		p.Ticket = ticket
-	}
+func unavailable(detail string) problem {
+	return problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: fasthttp.StatusServiceUnavailable,
+		Detail: detail, RetryAfter: 1}
+}
+
+// handOverUnknown carries the ticket of a reservation that may be lost or not.
+func handOverUnknown(ticket *ticketBody) problem {
+	p := unavailable("Your reservation is made; its hand-over is not yet known. Poll the ticket, or try again.")
+	p.Ticket = ticket
 	return p
 }
 

@@ -42,7 +42,7 @@ func newRefusals(saleID string) *refusals {
 		Detail: "The sale is paused for a moment. Nothing is lost; try again.", MyTickets: r.myTicket})
 	r.busy = encode(problem{Type: "/problems/busy", Title: "Busy", Status: fasthttp.StatusServiceUnavailable,
 		Detail: "Too many attempts at once. Nothing was reserved; try again.", MyTickets: r.myTicket})
-	p := unavailable(nil)
+	p := unavailable("Nothing is lost. Ask my_tickets, or try again.")
 	p.MyTickets = r.myTicket
 	r.fault = encode(p)
 	return r

@@ -33,6 +33,8 @@ type progressBody struct {
 	Rate   float64 `json:"rate"` // a second
 }
 
+const maxAgeOfSale = "public, max-age=1"
+
 func describe(s *catalog.Sale, now time.Time) saleBody {
 	e := s.Entry()
 	snap, warm := s.Snapshot()
@@ -59,13 +61,13 @@ func (a *API) listSales(ctx *fasthttp.RequestCtx) {
 		}
 	}
 	tag := etag(bodies...)
-	writeCached(ctx, tag, encode(map[string]any{"sales": bodies}))
+	writeCached(ctx, tag, maxAgeOfSale, "application/json", encode(map[string]any{"sales": bodies}))
 }
 
 // readSale is GET /v1/sales/{sale}.
 func (a *API) readSale(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	body := describe(s, time.Now())
-	writeCached(ctx, etag(body), encode(body))
+	writeCached(ctx, etag(body), maxAgeOfSale, "application/json", encode(body))
 }
 
 // etag is over everything but the clock.
@@ -76,14 +78,4 @@ func etag(bodies ...saleBody) string {
 		h.Write(encode(b))
 	}
 	return fmt.Sprintf(`"%x"`, h.Sum64())
-}
-
-func writeCached(ctx *fasthttp.RequestCtx, tag string, body []byte) {
-	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "public, max-age=1")
-	ctx.Response.Header.Set(fasthttp.HeaderETag, tag)
-	if string(ctx.Request.Header.Peek(fasthttp.HeaderIfNoneMatch)) == tag {
-		ctx.SetStatusCode(fasthttp.StatusNotModified)
-		return
-	}
-	writeJSON(ctx, fasthttp.StatusOK, body)
 }

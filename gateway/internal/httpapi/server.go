@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -28,8 +29,11 @@ func NewServer(a *API, maxConnections int) *fasthttp.Server {
 		Concurrency:           maxConnections,
 		NoDefaultServerHeader: true,
 		NoDefaultDate:         true,
+		NoDefaultContentType:  true,
 		CloseOnShutdown:       true,
 		Logger:                silent{a.Log},
+
+		DisablePreParseMultipartForm: true, // a body is bytes, whatever it says it is
 	}
 }
 
@@ -37,10 +41,14 @@ func NewServer(a *API, maxConnections int) *fasthttp.Server {
 func badRequest(ctx *fasthttp.RequestCtx, err error) {
 	ctx.SetConnectionClose()
 	var small *fasthttp.ErrSmallBuffer
+	var slow net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge), errors.As(err, &small):
 		problem{Type: "/problems/too-large", Title: "Too large", Status: fasthttp.StatusRequestEntityTooLarge,
 			Detail: "Body and headers may have 8 KiB each."}.write(ctx)
+	case errors.As(err, &slow) && slow.Timeout():
+		problem{Type: "/problems/request-timeout", Title: "Request timeout", Status: fasthttp.StatusRequestTimeout,
+			Detail: "The request did not arrive in time. It was not read; send it again."}.write(ctx)
 	default:
 		invalidRequest("", "This is not a well-formed HTTP request.").write(ctx)
 	}

@@ -48,7 +48,8 @@ func (s *stores) Hit(string) error { return nil }
 func soldOutAPI(s *stores) *API {
 	now := time.Now()
 	sales := catalog.New()
-	sales.Apply(sale.Entry{Sale: sale.Sale{ID: "phone", PerUserLimit: 1, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour)}, Epoch: 1, Rev: 1})
+	sales.Apply(sale.Entry{Sale: sale.Sale{ID: "phone", Kind: sale.KindGoods, Mode: sale.ModeQueued, Currency: "CNY", PerUserLimit: 1,
+		OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour)}, Epoch: 1, Rev: 1})
 	sales.Find("phone").Observe(sale.Snapshot{SaleID: "phone", Epoch: 1, Version: 2, SoldOut: true, OpensAt: now.Add(-time.Hour),
 		ClosesAt: now.Add(time.Hour), Now: now, Total: 1, Unpaid: 1}, now, now)
 	exits := funnel.NewExits(prometheus.NewRegistry())

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/bits"
 	"time"
 
@@ -48,7 +47,8 @@ func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time)
 		price := s.Entry().PriceMinor
 		b.OrderID, b.Amount, b.Currency = t.RID, &price, s.Entry().Currency
 	}
-	b.PollAfterMS = pollAfter(t, b.Ahead, s)
+	p, _ := s.Progress()
+	b.PollAfterMS = pollAfter(t, b.Ahead, p.RatePerSecond, s.Now(now).Sub(t.AcceptedAt))
 	b.tag = ticketTag(t, b.Ahead)
 	return b
 }
@@ -67,47 +67,6 @@ func ahead(s *catalog.Sale, t sale.Ticket) *int64 {
 	}
 	n := max(0, t.Rank-1-p.Served)
 	return &n
-}
-
-const (
-	pollSoon   = 500 * time.Millisecond
-	pollUntold = 2 * time.Second // no worker said yet how far they are
-	pollLate   = 10 * time.Second
-	pollFinal  = 30 * time.Second // nothing more is expected to change soon
-)
-
-// pollAfter tells a client when to ask again, in milliseconds: the further back,
-// the later, spread by up to a quarter so that those of one batch do not come
-// back together.
-func pollAfter(t sale.Ticket, ahead *int64, s *catalog.Sale) int64 {
-	wait := pollFinal
-	if t.Status == sale.StatusQueued {
-		wait = pollQueued(ahead, s)
-	}
-	return (wait + time.Duration(float64(wait)*spread(t.RID)/4)).Milliseconds()
-}
-
-// pollQueued is half the time until the ticket's turn. Nobody who is told nothing
-// by workers, or of workers that do not move, is asked to come back soon.
-func pollQueued(ahead *int64, s *catalog.Sale) time.Duration {
-	p, told := s.Progress()
-	switch {
-	case ahead == nil || !told:
-		return pollUntold
-	case *ahead == 0:
-		return pollSoon
-	case p.RatePerSecond <= 0:
-		return pollLate
-	}
-	wait := time.Duration(min(float64(*ahead)/p.RatePerSecond/2, pollLate.Seconds()) * float64(time.Second))
-	return max(wait, pollSoon)
-}
-
-// spread maps a ticket to [0, 1), the same at every gateway.
-func spread(rid string) float64 {
-	h := fnv.New32a()
-	h.Write([]byte(rid))
-	return float64(h.Sum32()) / (1 << 32)
 }
 
 // ticketTag is over the status, when it changed, and about how many are ahead: a

@@ -35,13 +35,14 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 		noSuchTicket(ctx)
 		return
 	}
-	known := string(ctx.Request.Header.Peek(fasthttp.HeaderIfNoneMatch))
+	known := knownTags(ctx)
 	t, err := a.readAfter(s, tickets.Ref{RID: ref.RID, Slot: ref.Slot, UserID: id.UserID}, known, wait)
 	if err != nil {
 		a.unreadable(ctx, s, err)
 		return
 	}
-	a.writeTicket(ctx, a.body(s, id.UserID, t, time.Now()), known)
+	body := a.body(s, id.UserID, t, time.Now())
+	writeCached(ctx, body.tag, "private, no-cache", "application/json", encode(body))
 }
 
 // maxWait is the longest that a read of a ticket may wait.
@@ -52,8 +53,14 @@ func readWait(ctx *fasthttp.RequestCtx) (time.Duration, *problem) {
 	if !args.Has("wait") {
 		return 0, nil
 	}
-	seconds, err := strconv.Atoi(string(args.Peek("wait")))
-	if err != nil || seconds < 0 || seconds > maxWait {
+	values := args.PeekMulti("wait")
+	if len(values) > 1 {
+		p := invalidRequest("wait", "Send wait once.")
+		return 0, &p
+	}
+	// Unsigned, so that a sign is a mistake too.
+	seconds, err := strconv.ParseUint(string(values[0]), 10, 8)
+	if err != nil || seconds > maxWait {
 		p := invalidRequest("wait", fmt.Sprintf("wait must be a whole number of seconds from 0 to %d", maxWait))
 		return 0, &p
 	}
@@ -71,22 +78,12 @@ func (a *API) readAfter(s *catalog.Sale, ref tickets.Ref, known string, wait tim
 		case t.Status.Closed() || t.Status == sale.StatusPaid:
 			return true
 		case known != "":
-			return ticketTag(t, ahead(s, t)) != known
+			return !matches(known, ticketTag(t, ahead(s, t)))
 		default:
 			return t.Status != sale.StatusQueued
 		}
 	}
 	return a.Tickets.Await(s, ref, enough, wait)
-}
-
-func (a *API) writeTicket(ctx *fasthttp.RequestCtx, body ticketBody, known string) {
-	ctx.Response.Header.Set(fasthttp.HeaderETag, body.tag)
-	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "private, no-cache")
-	if known == body.tag {
-		ctx.SetStatusCode(fasthttp.StatusNotModified)
-		return
-	}
-	writeJSON(ctx, fasthttp.StatusOK, encode(body))
 }
 
 // myTickets is GET /v1/sales/{sale}/tickets/me.
@@ -106,6 +103,7 @@ func (a *API) myTickets(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	for i, t := range found {
 		bodies[i] = a.body(s, id.UserID, *t, now)
 	}
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
 	writeJSON(ctx, fasthttp.StatusOK, encode(map[string]any{"tickets": bodies}))
 }
 
@@ -119,5 +117,5 @@ func (a *API) unreadable(ctx *fasthttp.RequestCtx, s *catalog.Sale, err error) {
 	if !errors.Is(err, sale.ErrStale) {
 		a.Log.Warn("tickets not read", "sale", s.ID(), "error", err)
 	}
-	unavailable(nil).write(ctx)
+	unavailable("The ticket cannot be read just now. Nothing is lost; try again.").write(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"sluice/shared/client"
 	"sluice/shared/sale"
 )
 
@@ -22,19 +23,9 @@ type Answer struct {
 	Outcome string        // a sale.Outcome's name, OutcomeFault, or status_NNN when the answer is none of the known
 	Latency time.Duration // since the attempt was due, so that waiting for a connection counts
 	Sent    time.Time
-	Ticket  TicketBody // zero unless the answer carries a ticket
-	Err     error      // of a fault
+	Ticket  client.Ticket // zero unless the answer carries a ticket
+	Err     error         // of a fault
 }
-
-// TicketBody is what a buyer reads of a ticket.
-type TicketBody struct {
-	Ticket      string      `json:"ticket"`
-	Status      sale.Status `json:"status"`
-	PollAfterMS int64       `json:"poll_after_ms"`
-}
-
-// PollAfter is how long the gateway asks to wait before the next poll.
-func (t TicketBody) PollAfter() time.Duration { return time.Duration(t.PollAfterMS) * time.Millisecond }
 
 var problemMark = []byte(`/problems/`)
 
@@ -64,9 +55,9 @@ func outcomeOf(status int, body []byte) string {
 
 // ticketIn reads the ticket of an answer that carries one: it is the body itself,
 // or a member of the problem that says that its hand-over is unknown.
-func ticketIn(status int, body []byte) (TicketBody, error) {
+func ticketIn(status int, body []byte) (client.Ticket, error) {
 	var answer struct {
-		Ticket TicketBody `json:"ticket"`
+		Ticket client.Ticket `json:"ticket"`
 	}
 	var err error
 	switch status {
@@ -78,7 +69,7 @@ func ticketIn(status int, body []byte) (TicketBody, error) {
 		}
 	}
 	if err != nil {
-		return TicketBody{}, fmt.Errorf("cannot read ticket from answer %d: %w", status, err)
+		return client.Ticket{}, fmt.Errorf("cannot read ticket from answer %d: %w", status, err)
 	}
 	return answer.Ticket, nil
 }

@@ -42,16 +42,12 @@ type Attacker struct {
 
 // New makes an attacker; it dials on first use.
 func New(c Config) *Attacker {
-	return &Attacker{config: c, client: newClient(c.Connections, c.Timeout)}
-}
-
-func newClient(connections int, timeout time.Duration) *fasthttp.Client {
-	return &fasthttp.Client{
-		Name: "sluice-loadtest", MaxConnsPerHost: connections, MaxConnWaitTimeout: timeout,
-		MaxIdleConnDuration: time.Minute, ReadTimeout: timeout, WriteTimeout: timeout,
+	return &Attacker{config: c, client: &fasthttp.Client{
+		Name: "sluice-loadtest", MaxConnsPerHost: c.Connections, MaxConnWaitTimeout: c.Timeout,
+		MaxIdleConnDuration: time.Minute, ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
 		// A repeated attempt would be a second one that nobody counted.
 		MaxIdemponentCallAttempts: 1,
-	}
+	}}
 }
 
 // Close drops the idle connections.

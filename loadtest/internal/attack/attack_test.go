@@ -53,12 +53,13 @@ func TestRun_SendsEveryAttemptOnceAndNotBeforeItIsDue(t *testing.T) {
 	})
 	a := New(Config{Connections: 8, Timeout: 5 * time.Second})
 	t.Cleanup(a.Close)
-	schedule := pacer.Constant(2000, 300)
+	const attempts = 300
+	schedule := pacer.Constant(2000, attempts)
 	start := time.Now().Add(20 * time.Millisecond)
 	var mu sync.Mutex
 	seen := make(map[int]Answer)
 	late := a.Run(context.Background(), Plan{
-		Attempts: schedule.Len(), Start: start, Due: schedule.Due,
+		Attempts: attempts, Start: start, Due: schedule.Due,
 		Shot: func(int) Shot { return Shot{URL: url, Token: "t"} },
 		Answered: func(i int, answer Answer) {
 			mu.Lock()
@@ -66,8 +67,8 @@ func TestRun_SendsEveryAttemptOnceAndNotBeforeItIsDue(t *testing.T) {
 			seen[i] = answer
 		},
 	})
-	if asked.Load() != 300 || len(seen) != 300 || late.Attempts != 300 {
-		t.Fatalf("%d asked, %d answered, %d counted, want 300", asked.Load(), len(seen), late.Attempts)
+	if asked.Load() != attempts || len(seen) != attempts || late.Attempts != attempts {
+		t.Fatalf("%d asked, %d answered, %d counted, want %d", asked.Load(), len(seen), late.Attempts, attempts)
 	}
 	for i, answer := range seen {
 		if answer.Outcome != sale.SoldOut.String() || answer.Sent.Before(start.Add(schedule.Due(i))) {

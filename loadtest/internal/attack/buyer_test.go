@@ -1,21 +1,26 @@
 package attack
 
 import (
-	"context"
-	"errors"
+	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"sluice/shared/client"
 	"sluice/shared/sale"
 )
 
-func TestAwaitOutcome_PollsAsToldUntilThereIsOne(t *testing.T) {
+func TestBuyer_FollowsATicketAsTheClientDoes(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	url := serve(t, func(ctx *fasthttp.RequestCtx) {
+		if waits := ctx.QueryArgs().Has("wait"); waits || string(ctx.Request.Header.Peek("Authorization")) != "Bearer jwt" {
+			ctx.SetStatusCode(400)
+			return
+		}
 		if asked.Add(1) < 3 {
 			answers(200, `{"ticket":"x","status":"queued","poll_after_ms":1}`)(ctx)
 			return
@@ -24,44 +29,46 @@ func TestAwaitOutcome_PollsAsToldUntilThereIsOne(t *testing.T) {
 	})
 	b := NewBuyers(1, time.Second)
 	t.Cleanup(b.Close)
+	buyer, err := b.Buyer("jwt", true, url)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var seen []sale.Status
-	err := b.AwaitOutcome(context.Background(), url, "t", TicketBody{Ticket: "x", Status: sale.StatusQueued}, func(s sale.Status, _ time.Duration) {
-		seen = append(seen, s)
+	_, err = buyer.Follow(t.Context(), client.Ticket{Ticket: "x"}, func(ticket client.Ticket, _ time.Duration) {
+		seen = append(seen, ticket.Status)
 	})
 	if want := []sale.Status{sale.StatusQueued, sale.StatusQueued, sale.StatusConfirmed}; err != nil || !slices.Equal(seen, want) {
 		t.Fatalf("saw %v (%v), want %v", seen, err, want)
 	}
 }
 
-func TestAwaitOutcome_GivesUpWithItsContext(t *testing.T) {
+func TestBuyers_ShareTheirConnections(t *testing.T) {
 	t.Parallel()
-	url := serve(t, answers(200, `{"ticket":"x","status":"queued","poll_after_ms":5}`))
-	b := NewBuyers(1, time.Second)
-	t.Cleanup(b.Close)
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	err := b.AwaitOutcome(ctx, url, "t", TicketBody{Ticket: "x", Status: sale.StatusQueued}, func(sale.Status, time.Duration) {})
-	if !errors.Is(err, ErrNoOutcome) {
-		t.Fatalf("error %v, want ErrNoOutcome", err)
-	}
-}
-
-func TestMyTickets_ReadsTheList(t *testing.T) {
-	t.Parallel()
+	var under, most atomic.Int64
 	url := serve(t, func(ctx *fasthttp.RequestCtx) {
-		if string(ctx.Path()) != "/v1/sales/phone/tickets/me" || string(ctx.Request.Header.Peek("Authorization")) != "Bearer jwt" {
-			ctx.SetStatusCode(400)
-			return
+		if n := under.Add(1); n > most.Load() {
+			most.Store(n)
 		}
-		answers(200, `{"tickets":[{"ticket":"b","status":"paid"},{"ticket":"a","status":"queued"}]}`)(ctx)
+		defer under.Add(-1)
+		<-time.After(5 * time.Millisecond) // the slow server under test
+		answers(200, `{"tickets":[]}`)(ctx)
 	})
-	b := NewBuyers(1, time.Second)
+	b := NewBuyers(2, 5*time.Second)
 	t.Cleanup(b.Close)
-	mine, err := b.MyTickets(url, "jwt", "phone")
-	if err != nil || len(mine) != 2 || mine[0].Ticket != "b" || mine[1].Status != sale.StatusQueued {
-		t.Fatalf("tickets %+v, %v", mine, err)
+	var buyers sync.WaitGroup
+	for i := range 10 {
+		buyers.Go(func() {
+			buyer, err := b.Buyer(fmt.Sprint(i), false, url)
+			if err == nil {
+				_, err = buyer.MyTickets(t.Context(), "phone")
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	if _, err := b.MyTickets(url, "other", "phone"); err == nil {
-		t.Error("a refusal is read as a list")
+	buyers.Wait()
+	if most.Load() > 2 {
+		t.Errorf("%d requests at once over 2 connections", most.Load())
 	}
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	connections    = 192 // of the attack, to each gateway at most
-	pollers        = 64  // connections of the polling buyers
+	connections    = 192  // of the attack, to each gateway at most
+	following      = 1024 // connections of the winners, to each gateway at most: one that waits for news has one
 	answerTimeout  = 10 * time.Second
 	outcomePatient = 30 * time.Second // for the last ticket after the last attempt
 	restPatience   = 20 * time.Second // for the stores after the last ticket
@@ -56,6 +56,8 @@ type run struct {
 	tokens []string // by buyer
 	tally  *tally
 	buyers *attack.Buyers
+
+	timeline []report.Sample // of the attack
 }
 
 // Run sends the crowd, waits for every outcome, and judges. When ctx ends early
@@ -64,7 +66,7 @@ func Run(ctx context.Context, target Target, out io.Writer) (report.Report, erro
 	r := &run{
 		Target: target, out: out,
 		crowd: gather(len(target.Gateways), seed), tally: newTally(target.OpensAt),
-		buyers: attack.NewBuyers(pollers, answerTimeout),
+		buyers: attack.NewBuyers(following, answerTimeout),
 	}
 	defer r.buyers.Close()
 	if err := r.mint(); err != nil {

@@ -17,7 +17,7 @@ func funnelOf(n int64) map[string]report.Layer {
 	for _, layer := range sale.Layers() {
 		layers[layer.String()] = report.Layer{Entered: n, Exits: map[string]int64{}}
 	}
-	layers[sale.LayerHandOver.String()].Exits["accepted"] = n
+	layers[sale.LayerInstant.String()].Exits["accepted"] = n
 	return layers
 }
 
@@ -33,7 +33,7 @@ func TestConserved_AnAttemptThatLeavesByNoExitIsFound(t *testing.T) {
 		t.Errorf("a leaky funnel: %+v", got)
 	}
 	twice := funnelOf(10)
-	twice[sale.LayerHandOver.String()].Exits["replay"] = 1
+	twice[sale.LayerInstant.String()].Exits["replay"] = 1
 	if got := conserved(twice); got[0].holds {
 		t.Errorf("an attempt that left twice: %+v", got)
 	}

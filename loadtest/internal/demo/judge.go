@@ -26,7 +26,7 @@ type findings struct {
 func (r *run) judge(ctx context.Context, f findings) report.Report {
 	rep := report.Report{
 		Verdict: sale.Verdict{Pass: true}, Latency: r.tally.latencies.Summaries(),
-		Machine: report.ThisMachine(), Config: r.config(f.late),
+		Timeline: r.timeline, Machine: report.ThisMachine(), Config: r.config(f.late),
 	}
 	r.say("reading the stores until they are at rest")
 	evidence, verdict, err := r.Stores.Audit(ctx, r.SaleID, r.tally.winners.Seen(), restPatience)

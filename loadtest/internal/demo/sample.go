@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"sluice/loadtest/internal/attack"
 	"sluice/loadtest/internal/record"
+	"sluice/shared/client"
 )
 
 // sample is what winners were told who asked for their tickets after the sale, as
@@ -27,7 +27,7 @@ func (r *run) askForTickets(ctx context.Context) sample {
 	var s sample
 	for i := 0; i < len(winners) && ctx.Err() == nil; i += max(1, len(winners)/sampleSize) {
 		s.asked++
-		if missed := r.askForTicket(winners[i], i); missed != "" && s.missed == "" {
+		if missed := r.askForTicket(ctx, winners[i], i); missed != "" && s.missed == "" {
 			s.missed = ": " + missed
 		} else if missed == "" {
 			s.found++
@@ -37,12 +37,16 @@ func (r *run) askForTickets(ctx context.Context) sample {
 }
 
 // askForTicket says why the winner's own ticket was not found, "" when it was.
-func (r *run) askForTicket(w record.Winner, turn int) (missed string) {
-	mine, err := r.buyers.MyTickets(r.Gateways[turn%len(r.Gateways)].URL, r.tokens[w.Buyer], r.SaleID)
+func (r *run) askForTicket(ctx context.Context, w record.Winner, turn int) (missed string) {
+	buyer, err := r.buyer(w.Buyer, false, turn)
 	if err != nil {
 		return err.Error()
 	}
-	if !slices.ContainsFunc(mine, func(t attack.TicketBody) bool { return t.Ticket == w.Ticket }) {
+	mine, err := buyer.MyTickets(ctx, r.SaleID)
+	if err != nil {
+		return err.Error()
+	}
+	if !slices.ContainsFunc(mine, func(t client.Ticket) bool { return t.Ticket == w.Ticket }) {
 		return fmt.Sprintf("%s has %d tickets, not the one they were answered with (%s)", userID(w.Buyer), len(mine), w.RID)
 	}
 	return ""

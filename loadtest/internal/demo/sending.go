@@ -6,10 +6,15 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/attack"
+	"sluice/loadtest/internal/report"
+	"sluice/shared/client"
 	"sluice/shared/sale"
 )
 
-const progressEvery = time.Second
+const (
+	progressEvery = time.Second
+	sampleEvery   = 250 * time.Millisecond // of the stores, for the report's timeline
+)
 
 // attack sends the whole crowd, with every winner polling beside it, and returns
 // when the last ticket has its outcome or the time is up.
@@ -20,6 +25,8 @@ func (r *run) attack(ctx context.Context) attack.Lateness {
 	defer stopPolling()
 	stopProgress := r.progress()
 	defer stopProgress()
+	stopWatching := r.watch(ctx)
+	defer stopWatching()
 
 	var winners sync.WaitGroup
 	r.say("%d buyers, %d attempts, %d units; the sale opens at %s", Buyers, Attempts, Units, r.OpensAt.Format("15:04:05.0"))
@@ -45,24 +52,56 @@ func (r *run) shot(i int) attack.Shot {
 	return attack.Shot{URL: r.Gateways[a.gateway].URL + "/v1/sales/" + r.SaleID + "/orders", Token: r.tokens[a.buyer]}
 }
 
-// won follows a ticket until it has an outcome. A ticket that another of the
-// buyer's clicks already brought is followed by that one.
+// won follows a ticket until it has an outcome: every other buyer polls, the rest
+// wait for news. A ticket that another of the buyer's clicks already brought is
+// followed by that one.
 func (r *run) won(ctx context.Context, at attempt, a attack.Answer) {
 	rid, err := attack.RID(a.Ticket.Ticket)
 	if err != nil {
 		r.tally.outcome(err)
 		return
 	}
-	ticket := a.Ticket
 	accepted := a.Outcome == sale.Accepted.String() || a.Outcome == sale.Confirmed.String()
-	if !r.tally.winners.Answer(at.buyer, ticket.Ticket, rid, accepted, ticket.Status) {
+	if !r.tally.winners.Answer(at.buyer, a.Ticket.Ticket, rid, accepted, a.Ticket.Status) {
 		return
 	}
-	seen := func(status sale.Status, took time.Duration) {
-		r.tally.winners.Status(rid, status)
-		r.tally.latencies.Add(classTicket, took)
+	class := classHeld
+	polling := at.buyer%2 == 0
+	if polling {
+		class = classTicket
 	}
-	r.tally.outcome(r.buyers.AwaitOutcome(ctx, r.Gateways[at.gateway].URL, r.tokens[at.buyer], ticket, seen))
+	buyer, err := r.buyer(at.buyer, polling, at.gateway)
+	if err != nil {
+		r.tally.outcome(err)
+		return
+	}
+	_, err = buyer.Follow(ctx, a.Ticket, func(t client.Ticket, took time.Duration) {
+		r.tally.winners.Status(rid, t.Status)
+		r.tally.latencies.Add(class, took)
+	})
+	r.tally.outcome(err)
+}
+
+// buyer is the client of one buyer, who asks that gateway first.
+func (r *run) buyer(number int, polling bool, first int) (*client.Client, error) {
+	urls := make([]string, len(r.Gateways))
+	for i := range urls {
+		urls[i] = r.Gateways[(first+i)%len(urls)].URL
+	}
+	return r.buyers.Buyer(r.tokens[number], polling, urls...)
+}
+
+// watch keeps the sale's timeline until it is stopped.
+func (r *run) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		r.Stores.Timeline(ctx, r.SaleID, r.OpensAt, sampleEvery, func(s report.Sample) { r.timeline = append(r.timeline, s) })
+	})
+	return func() {
+		cancel()
+		watcher.Wait()
+	}
 }
 
 // progress prints a line a second, while there is news, until it is stopped.

@@ -25,8 +25,12 @@ const (
 // early, whatever its way takes.
 const earlyMargin = openingGap / 3
 
-// classTicket is the class of the latencies of ticket reads.
-const classTicket = "ticket.read"
+// Classes of the latencies of ticket reads: those that are answered at once, and
+// those that a gateway holds until there is news.
+const (
+	classTicket = "ticket.read"
+	classHeld   = "ticket.held"
+)
 
 // tally is what the buyers have seen so far.
 type tally struct {

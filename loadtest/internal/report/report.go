@@ -1,13 +1,15 @@
 // Package report writes what a run found: a JSON file that other people's scripts
-// read, and tables for the terminal.
+// read, a page with charts, and tables for the terminal.
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"sluice/loadtest/internal/record"
 	"sluice/shared/sale"
@@ -20,6 +22,7 @@ type Report struct {
 	Funnel       map[string]Layer          `json:"funnel"`
 	Latency      map[string]record.Summary `json:"latency"` // by class, in ms
 	QueueWait    QueueWait                 `json:"queue_wait"`
+	Timeline     []Sample                  `json:"timeline"` // empty when nobody watched
 	DBWritesPerS float64                   `json:"db_writes_per_s"`
 	Config       map[string]any            `json:"config"`
 	Machine      Machine                   `json:"machine"`
@@ -80,6 +83,23 @@ type QueueWait struct {
 	P95 float64 `json:"p95"`
 	P99 float64 `json:"p99"`
 	Max float64 `json:"max"`
+
+	Buckets []Bucket `json:"buckets"` // how many waited for how long; of one width, from zero
+}
+
+// Bucket counts the waits below UpTo seconds that no bucket before it counts.
+type Bucket struct {
+	UpTo  float64 `json:"up_to"`
+	Count int64   `json:"count"`
+}
+
+// Sample is what Redis said of the sale at one moment, T seconds after it opened.
+type Sample struct {
+	T        float64 `json:"t"` // negative before the opening
+	Stock    int64   `json:"stock"`
+	Accepted int64   `json:"accepted"` // units ever taken
+	Served   int64   `json:"served"`   // reservations with an outcome
+	HandOff  int64   `json:"handoff"`  // reservations that JetStream has not acknowledged yet
 }
 
 // Machine is where a run ran.
@@ -101,22 +121,37 @@ func (r *Report) Fail(invariant, format string, args ...any) {
 	r.Verdict.Violations = append(r.Verdict.Violations, sale.Violation{Invariant: invariant, Detail: fmt.Sprintf(format, args...)})
 }
 
-// Write puts the report at dir/report.json, in one piece.
+// Write puts the report at dir/report.json and, for people, at dir/report.html,
+// each in one piece.
 func (r Report) Write(dir string) error {
 	r.Verdict.Violations = append([]sale.Violation{}, r.Verdict.Violations...)
+	r.Timeline = append([]Sample{}, r.Timeline...)
+	r.QueueWait.Buckets = append([]Bucket{}, r.QueueWait.Buckets...)
 	r.Funnel, r.Latency, r.Config = orEmpty(r.Funnel), orEmpty(r.Latency), orEmpty(r.Config)
 	encoded, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot encode report: %w", err)
 	}
+	var page bytes.Buffer
+	if err := r.page(&page, filepath.Base(dir), time.Now()); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot write report: %w", err)
 	}
-	draft := filepath.Join(dir, ".report.json")
-	if err := os.WriteFile(draft, append(encoded, '\n'), 0o644); err != nil {
+	if err := replace(filepath.Join(dir, "report.json"), append(encoded, '\n')); err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, "report.html"), page.Bytes())
+}
+
+// replace writes a file such that a reader sees all of it or none.
+func replace(path string, content []byte) error {
+	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
+	if err := os.WriteFile(draft, content, 0o644); err != nil {
 		return fmt.Errorf("cannot write report: %w", err)
 	}
-	if err := os.Rename(draft, filepath.Join(dir, "report.json")); err != nil {
+	if err := os.Rename(draft, path); err != nil {
 		return fmt.Errorf("cannot write report: %w", err)
 	}
 	return nil

@@ -28,7 +28,7 @@ func TestWrite_EmptyReportHasEveryMember(t *testing.T) {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"config", "db_writes_per_s", "funnel", "latency", "machine", "orders", "queue_wait", "verdict"}
+	want := []string{"config", "db_writes_per_s", "funnel", "latency", "machine", "orders", "queue_wait", "timeline", "verdict"}
 	if got := slices.Sorted(maps.Keys(members)); !slices.Equal(got, want) {
 		t.Errorf("members %v, want %v", got, want)
 	}
@@ -39,7 +39,7 @@ func TestWrite_EmptyReportHasEveryMember(t *testing.T) {
 	for _, part := range []string{
 		`"verdict":{"pass":true,"violations":[]}`, `"funnel":{}`, `"latency":{}`, `"config":{}`,
 		`"orders":{"total":0,"pending":0,"paid":0,"expired":0,"cancelled":0,"rejected":0,"refunded":0}`,
-		`"queue_wait":{"p50":0,"p95":0,"p99":0,"max":0}`,
+		`"queue_wait":{"p50":0,"p95":0,"p99":0,"max":0,"buckets":[]}`, `"timeline":[]`,
 	} {
 		if !strings.Contains(compact.String(), part) {
 			t.Errorf("report lacks %s:\n%s", part, compact)

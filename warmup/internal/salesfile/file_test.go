@@ -245,7 +245,7 @@ func TestRead_NamesTheFileAndTheLineOfBadInput(t *testing.T) {
 	t.Parallel()
 	for allowed, want := range map[string]string{
 		"ann\n" + strings.Repeat("u", 129) + "\n": "line 2: user id must have 1 to 128 characters, has 129",
-		"ann\nb\x00b\n": "line 2: user id has a control character U+0000",
+		"ann\nb\x00b\n": "line 2: user id has a character U+0000, which is not allowed",
 		"\xff\n":        "line 1: user id is not valid UTF-8",
 		"\n\n":          "no user ids: nobody could buy",
 	} {

@@ -39,7 +39,7 @@ func (c *consumer) reject(work context.Context, g gathered, b Batch, cause error
 	})
 	if err == nil && verdicts[0].Fate == FateInvalid {
 		c.metrics.deadLetters.WithLabelValues(deadInvalid).Inc()
-		if c.rejections.allow() {
+		if c.rejections.Allow() {
 			c.log.Error("reservation rejected as invalid", "rid", rid, "seq", g.sequenceOf(rid), "error", cause)
 		}
 	}

@@ -33,7 +33,7 @@ func (c *consumer) bury(work context.Context, unreadable []Delivery) error {
 		if created {
 			c.metrics.deadLetters.WithLabelValues(deadUnreadable).Inc()
 		}
-		if c.misreads.allow() {
+		if c.misreads.Allow() {
 			c.log.Error("hand-over unreadable", "seq", d.Seq, "error", d.Err)
 		}
 		c.acknowledge(unreadable[i : i+1])

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"sluice/shared/service"
 )
 
 const (
@@ -32,7 +34,7 @@ type consumer struct {
 	gatherer gatherer
 	pause    time.Duration // after the last fault; 0 when all is well
 
-	faults, refusals, rejections, misreads, delays quiet
+	faults, refusals, rejections, misreads, delays service.Quiet
 }
 
 func newConsumer(w *saleWorker, k *keeper) *consumer {
@@ -96,7 +98,7 @@ func (c *consumer) open(work context.Context) (err error) {
 func (c *consumer) acknowledge(deliveries []Delivery) {
 	c.keeper.release(deliveries)
 	for _, d := range deliveries {
-		if err := d.Reply.Ack(); err != nil && c.faults.allow() {
+		if err := d.Reply.Ack(); err != nil && c.faults.Allow() {
 			c.log.Warn("acknowledgement failed", "seq", d.Seq, "error", err) // it comes again and is known
 		}
 	}
@@ -117,7 +119,7 @@ func (c *consumer) backOff(ctx context.Context, err error) {
 	c.giveBack(c.gatherer.held, c.pause)
 	c.gatherer.held = nil
 	c.metrics.returned.WithLabelValues(returnedFault).Inc()
-	if c.faults.allow() {
+	if c.faults.Allow() {
 		c.log.Warn("consumer paused", "pause", c.pause.String(), "error", err)
 	}
 	select {
@@ -129,7 +131,7 @@ func (c *consumer) backOff(ctx context.Context, err error) {
 func (c *consumer) refuse(batch gathered, err error) {
 	c.giveBack(batch.deliveries, refusedPause)
 	c.metrics.returned.WithLabelValues(returnedRefused).Add(float64(len(batch.deliveries)))
-	if c.refusals.allow() {
+	if c.refusals.Allow() {
 		c.log.Warn("hand-over refused", "epoch", batch.Epoch, "seq", batch.deliveries[0].Seq, "error", err)
 	}
 }

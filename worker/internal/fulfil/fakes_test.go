@@ -122,6 +122,8 @@ func (s *script) NotifyResults(_ string, results []sale.Result) error {
 
 func (s *script) NotifyProgress(sale.Progress) error { return nil }
 
+func (s *script) NotifySnapshot(sale.Snapshot) error { return nil }
+
 func (s *script) Release(context.Context, string, int64, []sale.Release) (sale.Snapshot, []sale.Released, error) {
 	return sale.Snapshot{}, nil, errFault
 }
@@ -137,10 +139,12 @@ func (s *script) Snapshot(_ context.Context, _ string, epoch int64) (sale.Snapsh
 
 func (s *script) Publish(context.Context, sale.HandOver) (uint64, error) { return 0, errFault }
 
-func (s *script) UnappliedReleases(context.Context, int) ([]PendingRelease, error) { return nil, nil }
-func (s *script) MarkApplied(context.Context, []string) error                      { return nil }
-func (s *script) Unshown(context.Context, int) ([]Unshown, error)                  { return nil, nil }
-func (s *script) MarkShown(context.Context, []string, sale.OrderState) error       { return nil }
+func (s *script) UnappliedReleases(context.Context, int, []string) ([]PendingRelease, error) {
+	return nil, nil
+}
+func (s *script) MarkApplied(context.Context, []string) error                { return nil }
+func (s *script) Unshown(context.Context, int, []string) ([]Unshown, error)  { return nil, nil }
+func (s *script) MarkShown(context.Context, []string, sale.OrderState) error { return nil }
 
 func (s *script) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
 	changed(sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 1, Rev: 1})

@@ -59,6 +59,7 @@ type stream interface {
 type hints interface {
 	resultHints
 	progressHints
+	newsHints
 }
 
 // Fulfilment runs every role for every sale.

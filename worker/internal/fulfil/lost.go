@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/shared/service"
 )
 
 const (
@@ -40,7 +41,7 @@ type position interface {
 type lost struct {
 	*saleWorker
 	loop   loop
-	faults quiet
+	faults service.Quiet
 }
 
 func newLost(w *saleWorker) *lost { return &lost{saleWorker: w, loop: newLoop()} }
@@ -51,7 +52,7 @@ func (l *lost) poke() { l.loop.poke() }
 func (l *lost) run(ctx context.Context) {
 	l.poke()
 	l.loop.run(ctx, lostEvery, func() {
-		if err := l.look(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && l.faults.allow() {
+		if err := l.look(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && l.faults.Allow() {
 			l.log.Warn("look for lost reservations failed", "error", err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/shared/service"
 )
 
 const (
@@ -23,7 +24,7 @@ type PendingRelease struct {
 
 // releaseRows say what is to be released.
 type releaseRows interface {
-	UnappliedReleases(ctx context.Context, limitPerSale int) ([]PendingRelease, error)
+	UnappliedReleases(ctx context.Context, limitPerSale int, except []string) ([]PendingRelease, error)
 	MarkApplied(ctx context.Context, rids []string) error
 }
 
@@ -36,14 +37,15 @@ type releaser interface {
 type releases struct {
 	rows    releaseRows
 	stock   releaser
-	hints   resultHints
+	hints   hints
 	metrics *Metrics
 	log     *slog.Logger
 	loop    loop
-	faults  quiet
+	faults  service.Quiet
+	unknown unknown
 }
 
-func newReleases(rows releaseRows, stock releaser, h resultHints, metrics *Metrics, log *slog.Logger) *releases {
+func newReleases(rows releaseRows, stock releaser, h hints, metrics *Metrics, log *slog.Logger) *releases {
 	return &releases{rows: rows, stock: stock, hints: h, metrics: metrics, log: log, loop: newLoop()}
 }
 
@@ -52,7 +54,7 @@ func (r *releases) poke() { r.loop.poke() }
 
 func (r *releases) run(ctx context.Context) {
 	r.loop.run(ctx, releaseEvery, func() {
-		if err := r.applyAll(ctx); err != nil && ctx.Err() == nil && r.faults.allow() {
+		if err := r.applyAll(ctx); err != nil && ctx.Err() == nil && r.faults.Allow() {
 			r.log.Warn("releases postponed", "error", err)
 		}
 	})
@@ -61,7 +63,7 @@ func (r *releases) run(ctx context.Context) {
 // applyAll applies one page of every sale. One sale's fault does not keep the
 // others from being applied.
 func (r *releases) applyAll(ctx context.Context) error {
-	pending, err := r.rows.UnappliedReleases(ctx, releasePage)
+	pending, err := r.rows.UnappliedReleases(ctx, releasePage, r.unknown.passOver(time.Now()))
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (r *releases) applyAll(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// apply releases a group; more says that its page was full and went well.
+// apply releases a group; more says that its page was full.
 func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRelease) (more bool, err error) {
 	batch := make([]sale.Release, len(group))
 	for i, p := range group {
@@ -84,15 +86,17 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRele
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	_, results, err := r.stock.Release(call, key.saleID, key.epoch, batch)
+	snapshot, results, err := r.stock.Release(call, key.saleID, key.epoch, batch)
 	if err != nil {
 		return false, err
 	}
+	broadcast(r.hints, r.log, snapshot)
 	var applied []string
 	var told []sale.Result
 	for i, result := range results {
 		if result == sale.ReleaseUnknown {
-			continue // Redis has lost the ticket: only a rebuild can show it
+			r.unknown.add(batch[i].RID)
+			continue
 		}
 		applied = append(applied, batch[i].RID)
 		told = append(told, sale.Result{RID: batch[i].RID, Status: batch[i].Status, Reason: batch[i].Reason})
@@ -104,8 +108,9 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRele
 	}
 	r.metrics.releasesApplied.Add(float64(len(applied)))
 	tell(r.hints, r.log, key.saleID, told)
+	var fault error
 	if unknown := len(batch) - len(applied); unknown > 0 {
-		return false, fmt.Errorf("sale %s has no ticket in redis for %d releases", key.saleID, unknown)
+		fault = fmt.Errorf("sale %s has no ticket in redis for %d releases", key.saleID, unknown)
 	}
-	return len(batch) == releasePage, nil
+	return len(batch) == releasePage, fault
 }

@@ -25,7 +25,7 @@ func (c *consumer) show(work context.Context, b Batch, verdicts []Verdict) error
 	}
 	settled, unsettled, err := c.settle(work, b, open)
 	if len(unsettled) > 0 {
-		if c.delays.allow() {
+		if c.delays.Allow() {
 			c.log.Warn("settle postponed", "epoch", b.Epoch, "reservations", len(unsettled), "error", err)
 		}
 		if err := c.stores.Orders.Unshow(work, unsettled); err != nil {

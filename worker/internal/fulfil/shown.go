@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/shared/service"
 )
 
 const (
@@ -26,7 +27,7 @@ type Unshown struct {
 
 // shownRows say which orders are still to be shown.
 type shownRows interface {
-	Unshown(ctx context.Context, limitPerSale int) ([]Unshown, error)
+	Unshown(ctx context.Context, limitPerSale int, except []string) ([]Unshown, error)
 	// MarkShown leaves alone what has left state meanwhile.
 	MarkShown(ctx context.Context, rids []string, state sale.OrderState) error
 }
@@ -39,7 +40,8 @@ type shown struct {
 	metrics *Metrics
 	log     *slog.Logger
 	loop    loop
-	faults  quiet
+	faults  service.Quiet
+	unknown unknown
 }
 
 func newShown(rows shownRows, stock settler, h resultHints, metrics *Metrics, log *slog.Logger) *shown {
@@ -48,7 +50,7 @@ func newShown(rows shownRows, stock settler, h resultHints, metrics *Metrics, lo
 
 func (s *shown) run(ctx context.Context) {
 	s.loop.run(ctx, shownEvery, func() {
-		if err := s.settleAll(ctx); err != nil && ctx.Err() == nil && s.faults.allow() {
+		if err := s.settleAll(ctx); err != nil && ctx.Err() == nil && s.faults.Allow() {
 			s.log.Warn("showing postponed", "error", err)
 		}
 	})
@@ -56,7 +58,7 @@ func (s *shown) run(ctx context.Context) {
 
 // settleAll settles one page of every sale.
 func (s *shown) settleAll(ctx context.Context) error {
-	unshown, err := s.rows.Unshown(ctx, shownPage)
+	unshown, err := s.rows.Unshown(ctx, shownPage, s.unknown.passOver(time.Now()))
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (s *shown) settleAll(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// settle settles a group; more says that its page was full and went well.
+// settle settles a group; more says that its page was full.
 func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (more bool, err error) {
 	settlements := make([]sale.Settlement, len(group))
 	for i, u := range group {
@@ -87,7 +89,8 @@ func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (mor
 	settled := map[sale.OrderState][]string{}
 	for i, result := range results {
 		if result == sale.SettleUnknown {
-			continue // Redis has lost the ticket: only a rebuild can show it
+			s.unknown.add(group[i].RID)
+			continue
 		}
 		settled[group[i].State] = append(settled[group[i].State], group[i].RID)
 		told = append(told, sale.Result{RID: group[i].RID, Status: settlements[i].Status, PayBy: group[i].PayBy})
@@ -99,8 +102,9 @@ func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (mor
 	}
 	s.metrics.settled.Add(float64(len(told)))
 	tell(s.hints, s.log, key.saleID, told)
+	var fault error
 	if unknown := len(group) - len(told); unknown > 0 {
-		return false, fmt.Errorf("sale %s has no ticket in redis for %d orders", key.saleID, unknown)
+		fault = fmt.Errorf("sale %s has no ticket in redis for %d orders", key.saleID, unknown)
 	}
-	return len(group) == shownPage, nil
+	return len(group) == shownPage, fault
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/shared/service"
 )
 
 // sweepEvery is how often a sale's handoff list is looked at.
@@ -28,7 +29,7 @@ type publisher interface {
 // the second one harmless.
 type sweeper struct {
 	*saleWorker
-	faults quiet
+	faults service.Quiet
 }
 
 func newSweeper(w *saleWorker) *sweeper { return &sweeper{saleWorker: w} }
@@ -40,7 +41,7 @@ func (s *sweeper) run(ctx context.Context) {
 			return
 		case <-time.After(sweepEvery/2 + rand.N(sweepEvery)): // so that two workers rarely sweep at once
 		}
-		if err := s.sweep(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && s.faults.allow() {
+		if err := s.sweep(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && s.faults.Allow() {
 			s.log.Warn("sweep failed", "error", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -35,25 +36,46 @@ type api struct {
 	log      *slog.Logger
 }
 
-// New answers GET /v1/orders and GET /v1/orders/{id}.
+// New answers GET /v1/orders and GET /v1/orders/{id}, and GET /openapi.yaml.
 func New(verifier Verifier, orders Orders, now func() time.Time, log *slog.Logger) http.Handler {
 	a := &api{verifier: verifier, orders: orders, now: now, log: log}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/v1/orders", a.forBuyer(a.listOrders))
-	mux.HandleFunc("/v1/orders/{id}", a.forBuyer(a.oneOrder))
+	mux.HandleFunc("/v1/orders", reading(a.forBuyer(a.listOrders)))
+	mux.HandleFunc("/v1/orders/{id}", reading(a.forBuyer(a.oneOrder)))
+	mux.HandleFunc("/openapi.yaml", reading(describeAPI))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
-	return mux
+	return oneSpelling(mux)
 }
 
-// forBuyer lets GET and HEAD of an authenticated buyer through, with a
-// deadline. What it answers is the buyer's own and must not be cached.
-func (a *api) forBuyer(answer func(w http.ResponseWriter, r *http.Request, userID string)) http.HandlerFunc {
+// oneSpelling lets no path through that would have to be decoded or cleaned first,
+// so that whoever filters paths in front of the worker reads the same as it does.
+func oneSpelling(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		decoded := r.URL.EscapedPath() != r.URL.Path
+		if decoded || path.Clean(r.URL.Path) != r.URL.Path || !strings.HasPrefix(r.URL.Path, "/") {
+			notFound(w)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// reading lets GET and HEAD through.
+func reading(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			methodNotAllowed(w, "GET, HEAD")
 			return
 		}
+		answer(w, r)
+	}
+}
+
+// forBuyer lets authenticated buyers through, with a deadline. What it answers is
+// the buyer's own and must not be cached.
+func (a *api) forBuyer(answer func(w http.ResponseWriter, r *http.Request, userID string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
 		identity, err := a.verifier.Verify(bearerToken(r), a.now())
 		if err != nil {
 			unauthenticated(w)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sluice/shared/auth"
+	"sluice/shared/openapitest"
 	"sluice/shared/sale"
 )
 
@@ -102,6 +103,16 @@ type answer struct {
 	body        map[string]any
 }
 
+// described is the document, read anew: what was seen of it is of no interest here.
+func described(t *testing.T) *openapitest.Document {
+	t.Helper()
+	d, err := openapitest.Load("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func do(t *testing.T, method, url string, authorizations ...string) answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -120,8 +131,12 @@ func do(t *testing.T, method, url string, authorizations ...string) answer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e := openapitest.Exchange{Method: method, Target: req.URL.RequestURI(), Status: resp.StatusCode, Header: resp.Header, Body: raw}
+	if err := described(t).Check(e); err != nil {
+		t.Error(err)
+	}
 	a := answer{status: resp.StatusCode, header: resp.Header, contentType: resp.Header.Get("Content-Type")}
-	if len(raw) > 0 {
+	if strings.HasSuffix(a.contentType, "json") && len(raw) > 0 {
 		if err := json.Unmarshal(raw, &a.body); err != nil {
 			t.Fatalf("body %q: %v", raw, err)
 		}
@@ -236,8 +251,13 @@ func TestOrders_OtherMethodsAndPaths(t *testing.T) {
 			t.Errorf("Allow = %q", a.header.Get("Allow"))
 		}
 	}
-	wantProblem(t, do(t, "GET", url+"/v1/order", bearer), 404, "not-found")
-	wantProblem(t, do(t, "GET", url+"/v1/orders/", bearer), 404, "not-found")
+	for _, target := range []string{
+		"/", "/v1/order", "/v1/orders/", "/v1/orders/" + orderID + "/", "/v1//orders", "//v1/orders", "/v1/./orders", "/v1/x/../orders", "/v1/orders/..",
+		"/v1/%6frders", "/v1%2Forders", "/v1/orders/%2e", "/v1/orders/%00", "/v1/orders/a%2Fb", "/v1/orders/%ff", "/v1/orders/é", "/openapi.yaml/",
+	} {
+		wantProblem(t, do(t, "GET", url+target, bearer), 404, "not-found")
+		wantProblem(t, do(t, "OPTIONS", url+target, bearer), 404, "not-found")
+	}
 	if a := do(t, "HEAD", url+"/v1/orders", bearer); a.status != 200 || a.body != nil {
 		t.Errorf("HEAD: %d %v", a.status, a.body)
 	}

@@ -10,7 +10,9 @@ type problem struct {
 	Detail string `json:"detail"`
 }
 
+// write answers for this request alone.
 func (p problem) write(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
 	write(w, "application/problem+json", p.Status, p)
 }
 

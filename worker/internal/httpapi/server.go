@@ -35,7 +35,9 @@ func Listen(addr string, handler http.Handler, log *slog.Logger) (*Server, error
 		Handler:     handler,
 		ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug), // clients' faults, one line each
+
+		DisableGeneralOptionsHandler: true,                                              // OPTIONS * is a path like any other
+		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelDebug), // clients' faults, one line each
 	}}, nil
 }
 
