@@ -203,7 +203,7 @@ func TestMigrate_RepeatedChangesNothing(t *testing.T) {
 
 func TestMigrate_RefusesBadLimits(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"-stream-replicas", "2"}, {"-stream-max-bytes", "0"}, {"-stream-max-messages", "0"}, {"-timeout", "0s"}} {
+	for _, args := range [][]string{{"-stream-replicas", "2"}, {"-stream-max-bytes", "1"}, {"-stream-max-messages", "-1"}, {"-timeout", "0s"}} {
 		_, err := (&bench{t: t}).try(append([]string{"migrate", "-postgres-url", "postgres://127.0.0.1:1/x"}, args...)...)
 		if !errors.Is(err, service.ErrUsage) || !strings.Contains(err.Error(), args[0]) {
 			t.Errorf("%v: error %v, want a usage error that names the flag", args, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"sluice/shared/sale"
@@ -39,4 +40,18 @@ func TestWorker_SettingAPauseAgainIsNoNewRev(t *testing.T) {
 	if again.Rev != first.Rev || first.Rev != w.entry.Rev+1 {
 		t.Errorf("revs %d, %d after %d", first.Rev, again.Rev, w.entry.Rev)
 	}
+}
+
+func TestWorker_ExportsWhetherItsStoresAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10)
+	p := w.startWorker("")
+	_, ops := w.urlsOf(p)
+	for _, store := range []string{"redis", "nats", "postgres"} {
+		w.eventually(store+" is up", func() bool {
+			_, metrics := get(ops + "/metrics")
+			return strings.Contains(metrics, `sluice_dependency_up{dependency="`+store+`"} 1`)
+		})
+	}
+	w.stopped(p)
 }

@@ -112,6 +112,9 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer loops.Wait()
 	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
 	loops.Go(func() { converge.Run(ctx) })
+	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
+		"redis": p.stock.Ping, "nats": queue.Flush, "postgres": p.store.Ping})
+	loops.Go(func() { dependencies.Watch(ctx) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", buyers.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

@@ -19,7 +19,7 @@ var testSales atomic.Int64
 
 func connect(t testing.TB) *Client {
 	t.Helper()
-	c, err := Open(Config{URL: devstack.RedisForTest(t).URL(), Timeout: 5 * time.Second})
+	c, err := Open(Config{URL: devstack.RedisForTest(t).URL(), PoolSize: 128, Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
