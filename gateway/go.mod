@@ -8,6 +8,7 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/prometheus/client_golang v1.25.0
 	github.com/valyala/fasthttp v1.78.0
+	golang.org/x/sync v0.25.0
 	golang.org/x/time v0.16.0
 	sluice/shared v0.0.0
 )

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"sluice/shared/service"
 )
 
@@ -39,7 +41,20 @@ func connections(asked int) (int, error) {
 
 // patient is a listener that outlives a shortage: fasthttp would end at the first
 // connection for which there is no descriptor.
-type patient struct{ net.Listener }
+type patient struct {
+	net.Listener
+	failures prometheus.Counter
+	log      *slog.Logger
+	faults   *service.Quiet
+}
+
+func newPatient(l net.Listener, reg prometheus.Registerer, log *slog.Logger) patient {
+	p := patient{Listener: l, log: log, faults: &service.Quiet{}, failures: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "sluice_accept_failures_total", Help: "Connections that could not be accepted for want of descriptors or memory.",
+	})}
+	reg.MustRegister(p.failures)
+	return p
+}
 
 // acceptPause is how long a shortage is left to pass.
 const acceptPause = 20 * time.Millisecond
@@ -50,6 +65,10 @@ func (p patient) Accept() (net.Conn, error) {
 		conn, err := p.Listener.Accept()
 		if !passing(err) {
 			return conn, err
+		}
+		p.failures.Inc()
+		if p.faults.Allow() {
+			p.log.Warn("connection not accepted", "error", err)
 		}
 		time.Sleep(acceptPause)
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // short is a listener that fails as often as told before it accepts.
@@ -26,7 +29,7 @@ func (s *short) Accept() (net.Conn, error) {
 func TestListener_OutlivesAShortageAndEndsWhenClosed(t *testing.T) {
 	t.Parallel()
 	l := &short{failures: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED}}
-	if _, err := (patient{l}).Accept(); !errors.Is(err, net.ErrClosed) {
+	if _, err := newPatient(l, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("ended with %v", err)
 	}
 	if len(l.failures) != 0 {

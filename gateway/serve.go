@@ -22,7 +22,7 @@ func (g *gateway) serve(ctx context.Context, api *httpapi.API, health *service.H
 	}
 	server := httpapi.NewServer(api, g.config.maxConnections)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(patient{listener}) }()
+	go func() { failed <- server.Serve(newPatient(listener, g.registry, g.log)) }()
 	warm.listening.Done()
 	g.log.Info("gateway serves", "address", listener.Addr().String())
 	select {

@@ -61,11 +61,15 @@ func (w *warmUp) catalogue(ctx context.Context, f *followers) error {
 		return err
 	}
 	return w.loaded.Until(ctx, w.log, func(ctx context.Context) error {
+		var cause error
 		for _, s := range w.sales.All() {
 			if _, warm := s.Snapshot(); !warm {
-				_ = s.Refresh(ctx, w.stock) // Warm says what is missing
+				cause = errors.Join(cause, s.Refresh(ctx, w.stock))
 			}
 		}
-		return w.sales.Warm(time.Now(), w.config.horizon)
+		if err := w.sales.Warm(time.Now(), w.config.horizon); err != nil {
+			return errors.Join(err, cause)
+		}
+		return nil
 	})
 }

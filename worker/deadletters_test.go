@@ -85,7 +85,7 @@ func (w *world) audit() {
 		}
 		return nil
 	}))
-	w.must(w.stock.EachTicket(w.context(), w.entry.ID, w.entry.Epoch, func(t sale.Ticket) { e.Redis.Tickets = append(e.Redis.Tickets, t) }))
+	w.must(w.stock.EachTicket(w.context(), w.entry.ID, w.entry.Epoch, func(t sale.Ticket) error { e.Redis.Tickets = append(e.Redis.Tickets, t); return nil }))
 	s, handOff, err := w.stock.Snapshot(w.context(), w.entry.ID, w.entry.Epoch)
 	w.must(err)
 	e.Redis.Loaded, e.Redis.Stock, e.Redis.Accepted, e.Redis.Given = s.Total, s.Stock, s.Accepted, s.Given

@@ -108,12 +108,23 @@ func (c *Client) attempt(ctx context.Context, p purchase) (Ticket, error) {
 	return t, err
 }
 
+// othersInDoubt reports whether another purchase of the sale may have got a ticket
+// that nobody was told of.
+func (c *Client) othersInDoubt(p purchase) bool {
+	for other := range c.doubts {
+		if other.saleID == p.saleID && other != p {
+			return true
+		}
+	}
+	return false
+}
+
 // inDoubt looks for the ticket of an attempt in doubt: made since the first such
 // attempt was sent, and not another purchase's. None is no error.
 func (c *Client) inDoubt(ctx context.Context, p purchase) (Ticket, error) {
 	since, doubt := c.doubts[p]
-	if !doubt {
-		return Ticket{}, nil
+	if !doubt || p.key != "" && c.othersInDoubt(p) {
+		return Ticket{}, nil // a ticket could be another's; the keyed attempt itself tells
 	}
 	var list ticketList
 	if err := c.readOnce(ctx, myTickets(p.saleID), &list); err != nil {

@@ -243,6 +243,21 @@ func TestReject_SlotOfAnotherGivesNothingBack(t *testing.T) {
 	wantHeld(t, s, "phone", 1)
 }
 
+func TestReject_RepeatedWithValuesThatNoQueryTakesChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 10)
+	bad := reservation("a\x00b", 1, 1)
+	first := reject(t, s, bad)
+	again := reject(t, s, bad)
+	if first.State != sale.OrderRejected || again.State != sale.OrderRejected || again.Reason != first.Reason || again.Fate != FateKnown {
+		t.Errorf("first %+v, again %+v", first, again)
+	}
+	if got := unapplied(t, s, 10); len(got) != 1 {
+		t.Errorf("%d releases", len(got))
+	}
+}
+
 func TestReject_LeavesADecidedOneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

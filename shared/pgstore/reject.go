@@ -61,7 +61,22 @@ func (d *decision) obstacleOf(ctx context.Context, r sale.Reservation) (obstacle
 		found, err = inner.obstacles(ctx, []sale.Reservation{r})
 		return err
 	})
-	return found[r.RID], err
+	if err != nil || found != nil || !isRID(r.RID) {
+		return found[r.RID], err
+	}
+	return d.rejectedBefore(ctx, r.RID)
+}
+
+// rejectedBefore looks by nothing but the rid, for one whose other values cannot be
+// looked by: all it can have is the release that an earlier Reject made.
+func (d *decision) rejectedBefore(ctx context.Context, rid string) (obstacle, error) {
+	o := obstacle{stored: Verdict{RID: rid, Fate: FateKnown}}
+	rows, err := collect(ctx, d.tx, pgx.RowTo[string], `SELECT reason FROM releases WHERE rid = $1::text::uuid`, rid)
+	if err != nil || len(rows) == 0 {
+		return obstacle{}, err
+	}
+	o.stored.State, o.stored.Reason = sale.OrderRejected, sale.Reason(rows[0])
+	return o, nil
 }
 
 func (d *decision) writeInvalid(ctx context.Context, v Verdict, sequence uint64, cause error) error {

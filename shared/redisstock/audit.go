@@ -12,25 +12,23 @@ import (
 )
 
 // EachTicket calls visit for every ticket of an epoch, in no order, a few hundred
-// a round trip. It reads beside a live sale: a ticket that moves meanwhile is
-// seen before or after its move.
-func (c *Client) EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket)) error {
-	seen := make(map[string]bool) // HSCAN may repeat a field while the hash grows
+// a round trip, until visit returns an error, which it returns. It reads beside a live
+// sale: a ticket that moves meanwhile is seen before or after its move, and one may be
+// seen twice while the hash grows.
+func (c *Client) EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error {
 	it := c.rdb.HScan(ctx, ticketsKey(saleID, epoch), 0, "", 500).Iterator()
 	for it.Next(ctx) {
 		rid := it.Val()
 		if !it.Next(ctx) {
 			break
 		}
-		if seen[rid] {
-			continue
-		}
-		seen[rid] = true
 		t, err := unpackTicket(rid, it.Val())
 		if err != nil {
 			return err
 		}
-		visit(t)
+		if err := visit(t); err != nil {
+			return err
+		}
 	}
 	if err := it.Err(); err != nil {
 		return fmt.Errorf("cannot read tickets of sale %s: %w", saleID, err)

@@ -19,9 +19,8 @@ func (c *Client) HandedOver(ctx context.Context, saleID string, epoch int64, rid
 	return err
 }
 
-// Overdue lists reservations that have been in handoff for longer than age, oldest
-// first, at most limit, and as many that are dated in the future: Redis's clock may
-// go back.
+// Overdue lists at most limit reservations that have been in handoff for longer than
+// age, oldest first, then those dated in the future: Redis's clock may go back.
 func (c *Client) Overdue(ctx context.Context, saleID string, epoch int64, age time.Duration, limit int) ([]sale.Reservation, error) {
 	_, rest, err := c.run(ctx, lua.Overdue, saleID, epoch, age.Milliseconds(), limit)
 	if err != nil {

@@ -195,6 +195,10 @@ func TestOverdue_ListsEntriesDatedInTheFuture(t *testing.T) {
 	listed, err := c.Overdue(t.Context(), s.ID, 1, time.Minute, 10)
 	must(t, err)
 	equal(t, "listed", len(listed), 1)
+	reserve(t, c, s, attempt("bob"), attempt("cyn"))
+	listed, err = c.Overdue(t.Context(), s.ID, 1, -time.Second, 2)
+	must(t, err)
+	equal(t, "at most", len(listed), 2)
 }
 
 func TestEveryCall_WrongEpochIsStaleAndWritesNothing(t *testing.T) {
@@ -231,7 +235,7 @@ func TestEveryCall_WrongEpochIsStaleAndWritesNothing(t *testing.T) {
 	equal(t, "status", readTicket(t, c, s, a.RID).Status, sale.StatusQueued)
 }
 
-func TestEachTicket_VisitsEveryTicketOnce(t *testing.T) {
+func TestEachTicket_VisitsEveryTicket(t *testing.T) {
 	t.Parallel()
 	c := connect(t)
 	s := newLoadedSale(t, c, 2000)
@@ -244,12 +248,17 @@ func TestEachTicket_VisitsEveryTicketOnce(t *testing.T) {
 		}
 		reserve(t, c, s, batch...)
 	}
-	seen := 0
-	must(t, c.EachTicket(t.Context(), s.ID, 1, func(k sale.Ticket) {
-		seen++
+	seen := make(map[string]bool)
+	must(t, c.EachTicket(t.Context(), s.ID, 1, func(k sale.Ticket) error {
+		seen[k.RID] = true
 		if !want[k.RID] || k.Status != sale.StatusQueued || k.Slot != 1 {
 			t.Errorf("unexpected ticket %+v", k)
 		}
+		return nil
 	}))
-	equal(t, "tickets", seen, len(want))
+	equal(t, "tickets", len(seen), len(want))
+	stop := errors.New("enough")
+	if err := c.EachTicket(t.Context(), s.ID, 1, func(sale.Ticket) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("visit's error: %v", err)
+	}
 }

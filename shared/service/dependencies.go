@@ -2,12 +2,14 @@ package service
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// dependencyPeriod is how old the gauge may be.
+// dependencyPeriod is between two probes, and the most time of one: the gauge is at
+// most two periods old.
 const dependencyPeriod = time.Second
 
 // Dependencies exports whether the stores answer. Readiness does not depend on it:
@@ -34,9 +36,11 @@ func (d *Dependencies) Watch(ctx context.Context) {
 	ticker := time.NewTicker(dependencyPeriod)
 	defer ticker.Stop()
 	for {
+		var probing sync.WaitGroup
 		for name, probe := range d.probes {
-			d.up.WithLabelValues(name).Set(answers(ctx, probe))
+			probing.Go(func() { d.up.WithLabelValues(name).Set(answers(ctx, probe)) })
 		}
+		probing.Wait()
 		select {
 		case <-ctx.Done():
 			return

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"sluice/shared/sale"
 )
 
@@ -70,17 +71,31 @@ type snapshots interface {
 	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
 }
 
+// refreshing is how many sales are read at a time: one whose shard hangs must not
+// keep the others.
+const refreshing = 8
+
+func (c *Catalog) refreshAll(ctx context.Context, redis snapshots, log *slog.Logger) {
+	var reads errgroup.Group
+	reads.SetLimit(refreshing)
+	for _, s := range c.All() {
+		reads.Go(func() error {
+			if err := s.Refresh(ctx, redis); err != nil && ctx.Err() == nil {
+				log.Debug("sale not refreshed", "sale", s.id, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = reads.Wait() // each read has said what failed
+}
+
 // Refresh re-reads every sale's snapshot once a period, until ctx ends. It is what
 // a lost broadcast costs: one period, not the sale.
 func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period time.Duration, log *slog.Logger) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
-		for _, s := range c.All() {
-			if err := s.Refresh(ctx, redis); err != nil && ctx.Err() == nil {
-				log.Debug("sale not refreshed", "sale", s.id, "error", err)
-			}
-		}
+		c.refreshAll(ctx, redis, log)
 		select {
 		case <-ctx.Done():
 			return

@@ -21,37 +21,26 @@ func (s *Sale) advance(p sale.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.progress.Load()
-	if old != nil && (p.Epoch < old.Epoch || p.Epoch == old.Epoch && p.Served < old.Served) {
+	if p.Epoch < old.Epoch || p.Epoch == old.Epoch && p.Served < old.Served {
 		return
 	}
-	moved := old == nil || p.Epoch != old.Epoch || p.Served != old.Served
-	next := &progress{Progress: p}
-	if moved {
-		next.passed = make(chan struct{})
-	} else {
-		next.passed = old.passed
+	if p.Epoch == old.Epoch && p.Served == old.Served && old.Epoch != 0 {
+		s.progress.Store(&progress{Progress: p, passed: old.passed})
+		return
 	}
-	s.progress.Store(next)
-	if moved && old != nil {
-		close(old.passed)
-	}
+	s.progress.Store(&progress{Progress: p, passed: make(chan struct{})})
+	close(old.passed)
 }
 
 // Progress is the last announcement of how far workers are; false when none was
 // heard for the current epoch.
 func (s *Sale) Progress() (sale.Progress, bool) {
 	p := s.progress.Load()
-	if p == nil || p.Epoch != s.Entry().Epoch {
+	if p.Epoch != s.Entry().Epoch {
 		return sale.Progress{}, false
 	}
-	return p.Progress, true
+	return p.Progress, p.Epoch != 0
 }
 
-// Passed is closed once workers served more than Progress says. It is nil, and so
-// never closed, before the first announcement.
-func (s *Sale) Passed() <-chan struct{} {
-	if p := s.progress.Load(); p != nil {
-		return p.passed
-	}
-	return nil
-}
+// Passed is closed once workers say that they served more than Progress says.
+func (s *Sale) Passed() <-chan struct{} { return s.progress.Load().passed }

@@ -30,6 +30,7 @@ type live struct {
 func newSale(e sale.Entry) *Sale {
 	s := &Sale{id: e.ID}
 	s.entry.Store(&e)
+	s.progress.Store(&progress{passed: make(chan struct{})})
 	return s
 }
 

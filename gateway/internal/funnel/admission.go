@@ -12,6 +12,7 @@ import (
 // admission lets attempts through to the line at a bounded rate, per sale and in
 // total. Who would have to wait longer than wait is refused at once.
 type admission struct {
+	mu       sync.Mutex // a refusal is taken back before the next attempt reserves
 	total    *rate.Limiter
 	saleRate float64 // attempts a second; 0 is unlimited
 	wait     time.Duration
@@ -51,17 +52,25 @@ func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
 // turn waits for the attempt's turn; false when its turn is too far away. A
 // refused attempt takes nobody's place.
 func (a *admission) turn(saleID string) bool {
+	wait, ok := a.reserve(a.sale(saleID))
+	if ok && wait > 0 {
+		time.Sleep(wait)
+	}
+	return ok
+}
+
+// reserve is one step: a limiter does not give back tokens that others have
+// reserved behind them, so refusals that overlap would leave it in debt.
+func (a *admission) reserve(limiter *rate.Limiter) (wait time.Duration, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	now := time.Now()
-	ofSale := a.sale(saleID).ReserveN(now, 1)
-	ofAll := a.total.ReserveN(now, 1)
-	wait := max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
+	ofSale, ofAll := limiter.ReserveN(now, 1), a.total.ReserveN(now, 1)
+	wait = max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
 	if wait > a.wait {
 		ofAll.CancelAt(now)
 		ofSale.CancelAt(now)
-		return false
+		return 0, false
 	}
-	if wait > 0 {
-		time.Sleep(wait)
-	}
-	return true
+	return wait, true
 }

@@ -1,11 +1,14 @@
 // Package funnel takes an attempt through its layers, cheapest first:
 //
+//	address     what one client address may send                  address.go
+//	request     path, key and body are well formed                (httpapi)
 //	memory      sold-out, window and pause, without any I/O       memory.go
 //	token       who is asking                                     token.go
 //	eligibility may they ask                                      eligibility.go
 //	admission   a bounded rate, and a bounded line for the script admission.go, line.go
 //	reserve     dedupe and deduct, many attempts a call           reserve.go
 //	hand over   one JetStream message a reserve call              handover.go
+//	instant     the order, if it comes in time                    instant.go
 //
 // Reserve and hand-over are group commits: attempts of one sale that arrive while
 // a call is in flight travel together in the next; what one reserve call accepted

@@ -3,6 +3,7 @@ package funnel
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sluice/gateway/internal/catalog"
@@ -50,10 +51,16 @@ func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt, start ti
 	case err != nil:
 		return nil, err
 	}
-	if s.Observe(snap, start, time.Now()) {
+	if s.Observe(snap, start, time.Now()) || soldOutBy(decisions, snap) {
 		f.broadcast(snap)
 	}
 	return decisions, f.points.Hit(PointReserved)
+}
+
+// soldOutBy reports whether this call took the last unit: a read of a ticket may have
+// shown the flag to this gateway before, but nobody has told the others.
+func soldOutBy(decisions []sale.Decision, snap sale.Snapshot) bool {
+	return snap.SoldOut && slices.ContainsFunc(decisions, func(d sale.Decision) bool { return d.Code == sale.DecidedAccepted })
 }
 
 // broadcast tells the other gateways of a new version. If it is lost they re-read

@@ -11,6 +11,7 @@ import (
 	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/tickets"
 	"sluice/shared/auth"
+	"sluice/shared/service"
 )
 
 // Parts are what the API works with.
@@ -30,6 +31,7 @@ type API struct {
 	Parts
 	refusals sync.Map // *catalog.Sale → *refusals
 	draining atomic.Bool
+	faults   service.Quiet
 }
 
 // New builds the API.

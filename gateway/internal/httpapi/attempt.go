@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
 	"sluice/gateway/internal/funnel"
+	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
 
@@ -170,11 +170,7 @@ func bearer(ctx *fasthttp.RequestCtx) string {
 	if len(headers) != 1 {
 		return ""
 	}
-	scheme, token, _ := strings.Cut(string(headers[0]), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
+	return auth.Bearer(string(headers[0]))
 }
 
 func writeJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {

@@ -114,7 +114,7 @@ func (a *API) unreadable(ctx *fasthttp.RequestCtx, s *catalog.Sale, err error) {
 		retired(ctx)
 		return
 	}
-	if !errors.Is(err, sale.ErrStale) {
+	if !errors.Is(err, sale.ErrStale) && a.faults.Allow() {
 		a.Log.Warn("tickets not read", "sale", s.ID(), "error", err)
 	}
 	unavailable("The ticket cannot be read just now. Nothing is lost; try again.").write(ctx)

@@ -46,10 +46,10 @@ func (r *Reader) pause(s *catalog.Sale, enough func() bool, woken, passed <-chan
 		case <-reread.C:
 			return true
 		case <-passed:
+			passed = s.Passed() // before the look: what comes after it closes this one
 			if enough() {
 				return false
 			}
-			passed = s.Passed()
 		case <-deadline:
 			return false
 		case <-r.waiters.drained:

@@ -52,7 +52,14 @@ func (s *Stores) Evidence(ctx context.Context, saleID string) (sale.Evidence, er
 	if e.HandedOver, err = s.handedOver(ctx, saleID); err != nil {
 		return sale.Evidence{}, err
 	}
-	keep := func(t sale.Ticket) { e.Redis.Tickets = append(e.Redis.Tickets, t) }
+	seen := make(map[string]bool) // one may be read twice while the hash grows
+	keep := func(t sale.Ticket) error {
+		if !seen[t.RID] {
+			seen[t.RID] = true
+			e.Redis.Tickets = append(e.Redis.Tickets, t)
+		}
+		return nil
+	}
 	if err := s.Redis.EachTicket(ctx, saleID, before.rows.Entry.Epoch, keep); err != nil {
 		return sale.Evidence{}, err
 	}

@@ -53,10 +53,10 @@ func (c *consumer) transact(run func() ([]Verdict, error)) ([]Verdict, error) {
 	}
 	start := time.Now()
 	verdicts, err := run()
+	c.metrics.commitSeconds.Observe(time.Since(start).Seconds()) // a refused one took its time too
 	if err != nil {
 		return nil, err
 	}
-	c.metrics.commitSeconds.Observe(time.Since(start).Seconds())
 	c.metrics.batchSize.Observe(float64(len(verdicts)))
 	c.count(verdicts)
 	return verdicts, c.hit(AfterCommit)

@@ -91,7 +91,9 @@ func (s *script) Bury(_ context.Context, u Unreadable) (bool, error) {
 
 func (s *script) Undecided(context.Context, []string) ([]string, error) { return nil, nil }
 
-func (s *script) EachTicket(context.Context, string, int64, func(sale.Ticket)) error { return nil }
+func (s *script) EachTicket(context.Context, string, int64, func(sale.Ticket) error) error {
+	return nil
+}
 
 func (s *script) LastSequence(context.Context, string) (uint64, error)       { return 0, nil }
 func (s *script) Acknowledged(context.Context, string, uint64) (bool, error) { return true, nil }

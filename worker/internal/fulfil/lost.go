@@ -11,14 +11,19 @@ import (
 )
 
 const (
-	lostEvery   = time.Minute // between looks when nothing gives reason for one
-	floorEvery  = time.Second // between looks at what is acknowledged
+	lostEvery   = time.Minute     // between looks when nothing gives reason for one
+	lostAgain   = 5 * time.Second // after a look that failed
+	floorEvery  = time.Second     // between looks at what is acknowledged
 	scanTimeout = 2 * time.Minute
 )
 
+// errNotSwept says that old reservations wait for the sweeper: nothing is lost until
+// it had its turn.
+var errNotSwept = errors.New("reservations wait to be swept")
+
 // ticketList reads a sale's tickets.
 type ticketList interface {
-	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket)) error
+	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 }
 
 // position says how far the stream and the consumers of a sale are.
@@ -52,8 +57,15 @@ func (l *lost) poke() { l.loop.poke() }
 func (l *lost) run(ctx context.Context) {
 	l.poke()
 	l.loop.run(ctx, lostEvery, func() {
-		if err := l.look(ctx); err != nil && !errors.Is(err, sale.ErrStale) && ctx.Err() == nil && l.faults.Allow() {
+		err := l.look(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, sale.ErrStale) && !errors.Is(err, errNotSwept) && l.faults.Allow() {
 			l.log.Warn("look for lost reservations failed", "error", err)
+		}
+		if pauseFor(ctx, lostAgain) == nil {
+			l.poke()
 		}
 	})
 }
@@ -89,15 +101,19 @@ func (l *lost) look(ctx context.Context) error {
 func (l *lost) mark(ctx context.Context, epoch int64) (before time.Time, last uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
 	defer cancel()
-	s, _, err := l.stores.Stock.Snapshot(ctx, l.saleID, epoch)
+	s, handOff, err := l.stores.Stock.Snapshot(ctx, l.saleID, epoch)
 	if err != nil || s.Served >= s.Rank {
 		return time.Time{}, 0, err
+	}
+	before = s.Now.Add(-l.cfg.SweepAfter)
+	if handOff.Count > 0 && handOff.Oldest.Before(before) {
+		return time.Time{}, 0, errNotSwept
 	}
 	last, err = l.stores.HandOvers.LastSequence(ctx, l.saleID)
 	if err != nil {
 		return time.Time{}, 0, err
 	}
-	return s.Now.Add(-l.cfg.SweepAfter), last, nil
+	return before, last, nil
 }
 
 func (l *lost) acknowledged(ctx context.Context, last uint64) (bool, error) {
@@ -111,23 +127,26 @@ func (l *lost) scan(ctx context.Context, e *sale.Entry, before time.Time) error 
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
 	var page []sale.Reservation
-	var fault error
-	flush := func() {
-		if fault == nil && len(page) > 0 {
-			fault = l.handOver(ctx, e, page)
+	flush := func() error {
+		defer func() { page = page[:0] }()
+		if len(page) == 0 {
+			return nil
 		}
-		page = page[:0]
+		return l.handOver(ctx, e, page)
 	}
-	err := l.stores.Stock.EachTicket(ctx, l.saleID, e.Epoch, func(t sale.Ticket) {
+	err := l.stores.Stock.EachTicket(ctx, l.saleID, e.Epoch, func(t sale.Ticket) error {
 		if t.Status != sale.StatusQueued || !t.AcceptedAt.Before(before) {
-			return
+			return nil
 		}
 		if page = append(page, t.Reservation); len(page) == sale.MaxHandOver {
-			flush()
+			return flush()
 		}
+		return nil
 	})
-	flush()
-	return errors.Join(err, fault)
+	if err != nil {
+		return err
+	}
+	return flush()
 }
 
 // handOver publishes those of a page that Postgres has decided nothing about.

@@ -39,10 +39,12 @@ func (d *drifting) Acknowledged(_ context.Context, _ string, sequence uint64) (b
 	return d.floor >= sequence, nil
 }
 
-func (d *drifting) EachTicket(_ context.Context, _ string, _ int64, visit func(sale.Ticket)) error {
+func (d *drifting) EachTicket(_ context.Context, _ string, _ int64, visit func(sale.Ticket) error) error {
 	d.did("scan")
 	for _, t := range d.tickets {
-		visit(t)
+		if err := visit(t); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (r *releases) applyAll(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// apply releases a group; more says that its page was full.
+// apply releases a group; more says that its page was full and the next one is another.
 func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRelease) (more bool, err error) {
 	batch := make([]sale.Release, len(group))
 	for i, p := range group {
@@ -92,12 +92,14 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRele
 	}
 	broadcast(r.hints, r.log, snapshot)
 	var applied []string
+	progress := false
 	var told []sale.Result
 	for i, result := range results {
 		if result == sale.ReleaseUnknown {
-			r.unknown.add(batch[i].RID)
+			progress = r.unknown.add(batch[i].RID) || progress
 			continue
 		}
+		progress = true
 		applied = append(applied, batch[i].RID)
 		told = append(told, sale.Result{RID: batch[i].RID, Status: batch[i].Status, Reason: batch[i].Reason})
 	}
@@ -112,5 +114,5 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRele
 	if unknown := len(batch) - len(applied); unknown > 0 {
 		fault = fmt.Errorf("sale %s has no ticket in redis for %d releases", key.saleID, unknown)
 	}
-	return len(batch) == releasePage, fault
+	return progress && len(batch) == releasePage, fault
 }

@@ -73,7 +73,7 @@ func (s *shown) settleAll(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// settle settles a group; more says that its page was full.
+// settle settles a group; more says that its page was full and the next one is another.
 func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (more bool, err error) {
 	settlements := make([]sale.Settlement, len(group))
 	for i, u := range group {
@@ -86,12 +86,14 @@ func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (mor
 		return false, err
 	}
 	var told []sale.Result
+	progress := false
 	settled := map[sale.OrderState][]string{}
 	for i, result := range results {
 		if result == sale.SettleUnknown {
-			s.unknown.add(group[i].RID)
+			progress = s.unknown.add(group[i].RID) || progress
 			continue
 		}
+		progress = true
 		settled[group[i].State] = append(settled[group[i].State], group[i].RID)
 		told = append(told, sale.Result{RID: group[i].RID, Status: settlements[i].Status, PayBy: group[i].PayBy})
 	}
@@ -106,5 +108,5 @@ func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (mor
 	if unknown := len(group) - len(told); unknown > 0 {
 		fault = fmt.Errorf("sale %s has no ticket in redis for %d orders", key.saleID, unknown)
 	}
-	return len(group) == shownPage, fault
+	return progress && len(group) == shownPage, fault
 }

@@ -26,8 +26,11 @@ func (u *unknown) passOver(now time.Time) []string {
 	return slices.AppendSeq([]string{}, maps.Keys(u.rids))
 }
 
-func (u *unknown) add(rid string) {
-	if len(u.rids) < unknownMost {
-		u.rids[rid] = true
+// add remembers rid; false when it cannot remember more.
+func (u *unknown) add(rid string) bool {
+	if len(u.rids) >= unknownMost {
+		return false
 	}
+	u.rids[rid] = true
+	return true
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 )
@@ -15,6 +17,7 @@ const (
 	repeatEvery    = 10 * time.Second       // how long a store that lost a change may go unnoticed
 	convergeWithin = 5 * time.Second        // of one round's read
 	callWithin     = 2 * time.Second        // of one call
+	converging     = 8                      // sales at a time: one that hangs must not keep the others
 )
 
 // entries are the sales as Postgres has them.
@@ -42,6 +45,7 @@ type Convergence struct {
 	catalogue announcer
 	log       *slog.Logger
 
+	mu     sync.Mutex
 	done   map[string]progress
 	faults service.Quiet
 }
@@ -81,22 +85,30 @@ func (c *Convergence) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var faults []error
-	for _, e := range all {
-		faults = append(faults, c.bring(ctx, e))
+	faults := make([]error, len(all))
+	var group errgroup.Group
+	group.SetLimit(converging)
+	for i, e := range all {
+		group.Go(func() error {
+			faults[i] = c.bring(ctx, e)
+			return nil
+		})
 	}
+	_ = group.Wait() // the faults are told together
 	return errors.Join(faults...)
 }
 
 func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
-	last := c.done[e.ID]
+	last := c.last(e.ID)
 	if e.Epoch == 0 || last.epoch == e.Epoch && last.rev == e.Rev && time.Since(last.at) < repeatEvery {
 		return nil // not loaded yet, or nothing new
 	}
 	call, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
+	configured := true
 	if !e.Rebuilding && !e.Retired {
-		if err := c.configure(call, e); err != nil {
+		var err error
+		if configured, err = c.configure(call, e); err != nil {
 			return err
 		}
 	}
@@ -107,23 +119,37 @@ func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
 	if changed {
 		c.log.Info("sale announced", "sale", e.ID, "epoch", e.Epoch, "rev", e.Rev, "paused", e.Paused, "retired", e.Retired)
 	}
-	c.done[e.ID] = progress{epoch: e.Epoch, rev: e.Rev, at: time.Now()}
+	if configured {
+		c.remember(e.ID, progress{epoch: e.Epoch, rev: e.Rev, at: time.Now()})
+	}
 	return nil
 }
 
+func (c *Convergence) last(saleID string) progress {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.done[saleID]
+}
+
+func (c *Convergence) remember(saleID string, p progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.done[saleID] = p
+}
+
 // configure changes Redis. A sale that is not live there is a matter for a load;
-// its entry is announced all the same.
-func (c *Convergence) configure(ctx context.Context, e sale.Entry) error {
+// its entry is announced all the same, and Redis is asked again in the next round.
+func (c *Convergence) configure(ctx context.Context, e sale.Entry) (done bool, err error) {
 	snap, changed, err := c.stock.Configure(ctx, e)
 	switch {
 	case errors.Is(err, sale.ErrStale):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	}
 	if changed {
 		// Gateways that miss it read the sale again within a second.
 		_ = c.catalogue.NotifySnapshot(snap)
 	}
-	return nil
+	return true, nil
 }
