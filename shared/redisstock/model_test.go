@@ -17,7 +17,7 @@ type machine struct {
 	t      *rapid.T
 	client *Client
 	sale   sale.Sale
-	model  *sale.Ledger
+	model  *sale.Model
 	rids   []string
 	calls  []sale.Attempt // everything ever attempted, for retries
 }
@@ -130,7 +130,7 @@ func TestScripts_AgreeWithTheReferenceModel(t *testing.T) {
 		s := openSale(int64(rapid.IntRange(0, 5).Draw(rt, "total")), limit(rapid.IntRange(1, 3).Draw(rt, "limit")))
 		s.RebuyAfterRelease = rapid.Bool().Draw(rt, "rebuy")
 		loadEmpty(t, c, s)
-		m := &machine{t: rt, client: c, sale: s, model: sale.NewLedger(s, nil)}
+		m := &machine{t: rt, client: c, sale: s, model: sale.NewModel(s, nil)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve": m.Reserve, "retry": m.Retry, "handed over": m.HandedOver, "settle": m.Settle, "release": m.Release, "": m.Check,
 		})

@@ -1,6 +1,6 @@
 // Package sale holds the rules of a sale as pure values and functions: what a
 // sale is, when it is open, who may attempt it, how a ticket and an order move,
-// what the reserve, settle and release scripts must decide (Ledger), and what an
+// what the reserve, settle and release scripts must decide (Model), and what an
 // audit of the stores must find true (Audit). It reads no clock and does no I/O;
 // callers pass the time in.
 //

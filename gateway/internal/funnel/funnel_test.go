@@ -21,7 +21,7 @@ import (
 // latency, so that a test can watch attempts gather behind it.
 type stock struct {
 	mu      sync.Mutex
-	ledger  *sale.Ledger
+	model   *sale.Model
 	latency time.Duration
 	err     error
 	batches []int
@@ -40,8 +40,8 @@ func (s *stock) Reserve(_ context.Context, _ string, _ int64, attempts []sale.At
 	if s.err != nil {
 		return sale.Snapshot{}, nil, s.err
 	}
-	d := s.ledger.Reserve(time.Now(), attempts)
-	snap := s.ledger.Snapshot()
+	d := s.model.Reserve(time.Now(), attempts)
+	snap := s.model.Snapshot()
 	snap.Now = time.Now()
 	return snap, d, nil
 }
@@ -50,7 +50,7 @@ func (s *stock) HandedOver(_ context.Context, _ string, _ int64, rids []string) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.struck = append(s.struck, rids...)
-	s.ledger.HandedOver(rids)
+	s.model.HandedOver(rids)
 	return nil
 }
 
@@ -110,9 +110,9 @@ func newRig(total int64, change func(*Config, *sale.Sale)) *rig {
 	change(&c, &s)
 	sales := catalog.New()
 	sales.Apply(sale.Entry{Sale: s, Epoch: 1, Rev: 1})
-	r := &rig{stock: &stock{ledger: sale.NewLedger(s, nil), latency: time.Millisecond}, queue: &publisher{latency: time.Millisecond},
+	r := &rig{stock: &stock{model: sale.NewModel(s, nil), latency: time.Millisecond}, queue: &publisher{latency: time.Millisecond},
 		sales: sales, sale: sales.Find(s.ID)}
-	snap := r.stock.ledger.Snapshot()
+	snap := r.stock.model.Snapshot()
 	snap.Now = now
 	r.sale.Observe(snap, now, now)
 	r.funnel = New(c, Parts{Stock: r.stock, Queue: r.queue, News: r.queue, Verifier: verifier{}, Failpoints: noFailpoints{},
@@ -205,8 +205,8 @@ func TestAttempt_OneUserAtOnceIsHandedOverOnce(t *testing.T) {
 				t.Errorf("a message with %d reservations of one rid", len(h.Reservations))
 			}
 		}
-		if r.stock.ledger.Snapshot().Stock != 9 {
-			t.Errorf("stock %d", r.stock.ledger.Snapshot().Stock)
+		if r.stock.model.Snapshot().Stock != 9 {
+			t.Errorf("stock %d", r.stock.model.Snapshot().Stock)
 		}
 	})
 }
@@ -217,13 +217,13 @@ func TestAttempt_FailedHandOverIsUnavailableWithTheTicketAndStaysListed(t *testi
 		r := newRig(2, asConfigured)
 		r.queue.err = errors.New("no answer")
 		got := r.attemptAll("ada")[0]
-		if got.Outcome != sale.Unavailable || !got.HasTicket() || r.stock.ledger.HandOff() != 1 {
-			t.Errorf("got %+v, %d in handoff", got, r.stock.ledger.HandOff())
+		if got.Outcome != sale.Unavailable || !got.HasTicket() || r.stock.model.HandOff() != 1 {
+			t.Errorf("got %+v, %d in handoff", got, r.stock.model.HandOff())
 		}
 		r.queue.err = nil // the buyer tries again
 		again := r.attemptAll("ada")[0]
-		if again.Outcome != sale.Replay || again.Ticket.RID != got.Ticket.RID || r.stock.ledger.HandOff() != 0 {
-			t.Errorf("got %+v, %d in handoff", again, r.stock.ledger.HandOff())
+		if again.Outcome != sale.Replay || again.Ticket.RID != got.Ticket.RID || r.stock.model.HandOff() != 0 {
+			t.Errorf("got %+v, %d in handoff", again, r.stock.model.HandOff())
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestAttempt_FullLineIsBusyAndReservesNothing(t *testing.T) {
 		if accepted+busy != 50 || busy == 0 {
 			t.Errorf("%d accepted, %d busy", accepted, busy)
 		}
-		if got := r.stock.ledger.Snapshot().Accepted; got != int64(accepted) {
+		if got := r.stock.model.Snapshot().Accepted; got != int64(accepted) {
 			t.Errorf("%d reserved for %d accepted", got, accepted)
 		}
 	})
