@@ -56,7 +56,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.Float64Var(&c.address.Rate, "address-rate", 50, "attempts a second of one client address; 0 is unlimited")
 	fs.IntVar(&c.address.Burst, "address-burst", 100, "attempts at once of one client address")
 	fs.IntVar(&c.address.Clients, "address-clients", 100_000, "client addresses remembered")
-	fs.IntVar(&c.waiters, "ticket-waiters", 10_000, "most reads of tickets that wait at a time")
+	fs.IntVar(&c.waiters, "ticket-waiters", 0, "most reads of tickets that wait at a time; 0 is half of the connections, and more is refused")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
@@ -64,9 +64,24 @@ func parse(args []string, getenv func(string) string) (config, error) {
 		return c, err
 	}
 	var err error
-	c.maxConnections, err = connections(c.maxConnections)
-	return c, err
+	if c.maxConnections, err = connections(c.maxConnections); err != nil {
+		return c, err
+	}
+	// Who waits must not keep those out who attempt.
+	most := max(1, c.maxConnections/2)
+	if c.waiters > most {
+		return c, service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must be at most half of -max-connections, %d, is %d", most, c.waiters)
+	}
+	if c.waiters == 0 {
+		c.waiters = most
+	}
+	return c, nil
 }
+
+const (
+	mostPool     = 4096
+	leastRefresh = 50 * time.Millisecond
+)
 
 func (c config) check() error {
 	if err := c.tokens.Check(); err != nil {
@@ -76,16 +91,18 @@ func (c config) check() error {
 		return err
 	}
 	switch {
-	case c.redisPool < 1 || c.readPool < 1:
-		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) and -redis-read-pool (SLUICE_REDIS_READ_POOL) must be at least 1")
+	case c.redisPool < 1 || c.readPool < 1 || c.redisPool > mostPool || c.readPool > mostPool:
+		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) and -redis-read-pool (SLUICE_REDIS_READ_POOL) must be 1 to %d", mostPool)
 	case c.waiters < 0:
 		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must not be negative, is %d", c.waiters)
 	case c.maxConnections < 0:
 		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must not be negative, is %d", c.maxConnections)
 	case c.drain < 0:
 		return service.UsageErrorf("-drain (SLUICE_DRAIN) must not be negative, is %v", c.drain)
-	case c.redisTimeout <= 0 || c.refresh <= 0:
-		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) and -refresh (SLUICE_REFRESH) must be positive")
+	case c.redisTimeout <= 0 || c.refresh < leastRefresh:
+		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) must be positive, -refresh (SLUICE_REFRESH) at least %v", leastRefresh)
+	case c.horizon < 0:
+		return service.UsageErrorf("-warm-horizon (SLUICE_WARM_HORIZON) must not be negative, is %v", c.horizon)
 	}
 	if err := errors.Join(c.funnel.Check(), c.address.Check()); err != nil {
 		return service.UsageErrorf("%v", err)

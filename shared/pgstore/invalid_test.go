@@ -225,6 +225,26 @@ func TestReject_RowIsThereWhereTheSchemaTakesIt(t *testing.T) {
 	}
 }
 
+func TestReject_WhatTheSchemaRefusesAtCommitIsSetAsideToo(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 10)
+	exec(t, s, `CREATE FUNCTION refuse_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF NEW.user_id = 'user-bad' THEN RAISE EXCEPTION 'no' USING ERRCODE = '23514'; END IF; RETURN NULL; END $$`)
+	exec(t, s, `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse_late()`)
+	bad := reservation(badUser, 1, 1)
+	if _, err := s.Order(t.Context(), batchOf("phone", bad)); !errors.Is(err, ErrInvalid) {
+		t.Fatalf("order: %v, want ErrInvalid", err)
+	}
+	if v := reject(t, s, bad); v.Reason != sale.ReasonInvalid {
+		t.Errorf("verdict %+v", v)
+	}
+	if got := letters(t, s); len(got) != 1 {
+		t.Errorf("dead letters %v", got)
+	}
+	wantHeld(t, s, "phone", 0)
+}
+
 func TestReject_SlotOfAnotherGivesNothingBack(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -130,7 +130,15 @@ func (d *decision) insertRejected(ctx context.Context, v Verdict) error {
 // the database refuses its values.
 func (d *decision) unlessInvalid(ctx context.Context, fn func(*decision) error) error {
 	err := pgx.BeginFunc(ctx, d.tx, func(tx pgx.Tx) error {
-		return fn(&decision{tx: tx, batch: d.batch})
+		if err := fn(&decision{tx: tx, batch: d.batch}); err != nil {
+			return err
+		}
+		// What the schema checks at commit is checked here, where it can be undone.
+		if _, err := tx.Exec(ctx, `SET CONSTRAINTS ALL IMMEDIATE`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `SET CONSTRAINTS ALL DEFERRED`)
+		return err
 	})
 	if invalid(err) {
 		return nil

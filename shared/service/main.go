@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Run is a process: it returns when its work is done or ctx ends, having
@@ -41,11 +42,24 @@ func Main(name string, run Run) {
 	go func() { // lives as long as the process
 		<-signals
 		cancel()
-		<-signals
+		insisted(signals, time.Now())
 		os.Exit(exitCode(name, errors.New("stopped by a second signal before it was done"), os.Stderr))
 	}()
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	os.Exit(exitCode(name, err, os.Stderr))
+}
+
+// insists is how soon after the first signal another one only repeats it: whoever
+// stops a whole process group, or sends HUP behind TERM, is not impatient.
+const insists = time.Second
+
+// insisted waits for a signal that means now.
+func insisted(signals <-chan os.Signal, first time.Time) {
+	for s := range signals {
+		if s != syscall.SIGHUP && time.Since(first) > insists {
+			return
+		}
+	}
 }
 
 func exitCode(name string, err error, stderr io.Writer) int {

@@ -103,7 +103,10 @@ func TestMain_FirstSignalEndsTheContextSecondExits(t *testing.T) {
 			t.Fatal(err)
 		}
 		buffer := make([]byte, 64)
-		for _, signal := range c.signals {
+		for i, signal := range c.signals {
+			if i > 0 {
+				time.Sleep(1100 * time.Millisecond) // sooner it would only repeat the first
+			}
 			if _, err := stdout.Read(buffer); err != nil { // the child says when it waits
 				t.Fatal(err)
 			}

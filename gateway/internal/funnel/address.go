@@ -21,15 +21,20 @@ type AddressConfig struct {
 // Check refuses what makes no sense; the errors name the gateway's flags.
 func (c AddressConfig) Check() error {
 	switch {
-	case c.Rate < 0:
-		return fmt.Errorf("-address-rate must not be negative, is %v", c.Rate)
+	case !finite(c.Rate) || c.Rate > 0 && c.Rate < leastAddressRate:
+		return fmt.Errorf("-address-rate must be 0 or a number from %v, is %v", leastAddressRate, c.Rate)
 	case c.Rate > 0 && c.Burst < 1:
 		return fmt.Errorf("-address-burst must be at least 1, is %d", c.Burst)
-	case c.Rate > 0 && c.Clients < addressShards:
-		return fmt.Errorf("-address-clients must be at least %d, is %d", addressShards, c.Clients)
+	case c.Rate > 0 && (c.Clients < addressShards || c.Clients > mostClients):
+		return fmt.Errorf("-address-clients must be %d to %d, is %d", addressShards, mostClients, c.Clients)
 	}
 	return nil
 }
+
+const (
+	leastAddressRate = 0.001 // attempts a second
+	mostClients      = 50_000_000
+)
 
 // addressShards keeps clients from waiting for each other's lock.
 const addressShards = 64

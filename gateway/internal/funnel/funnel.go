@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,15 +69,18 @@ func (c Config) Check() error {
 		return fmt.Errorf("-reserve-line-total must be at least 1, is %d", c.TotalLine)
 	case c.InstantBudget <= 0 || c.InstantBudget > maxInstantBudget:
 		return fmt.Errorf("-instant-budget must be more than 0 and at most %v, is %v", maxInstantBudget, c.InstantBudget)
-	case c.AdmitRate < 0:
-		return fmt.Errorf("-admit-rate must not be negative, is %v", c.AdmitRate)
-	case c.AdmitSaleRate < 0:
-		return fmt.Errorf("-admit-sale-rate must not be negative, is %v", c.AdmitSaleRate)
+	case !finite(c.AdmitRate):
+		return fmt.Errorf("-admit-rate must be a number from 0, is %v", c.AdmitRate)
+	case !finite(c.AdmitSaleRate):
+		return fmt.Errorf("-admit-sale-rate must be a number from 0, is %v", c.AdmitSaleRate)
 	case c.AdmitWait < 0 || c.AdmitWait > sale.MaxPublishTimeout:
 		return fmt.Errorf("-admit-wait must be 0 to %v, is %v", sale.MaxPublishTimeout, c.AdmitWait)
 	}
 	return nil
 }
+
+// finite refuses what the flag parser takes for a number: NaN and Inf.
+func finite(rate float64) bool { return rate >= 0 && !math.IsInf(rate, 1) }
 
 // Funnel takes attempts through the layers. It is safe for concurrent use.
 type Funnel struct {

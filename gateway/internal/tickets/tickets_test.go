@@ -162,6 +162,20 @@ func TestAwait_TooManyWaitersReadOnce(t *testing.T) {
 	})
 }
 
+func TestAwait_OneTicketHoldsFewPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(100)
+		for range 10 {
+			r.later(settled, 5*time.Second)
+		}
+		if n := r.waiters.Waiting(); n != mostOfOne {
+			t.Errorf("%d requests wait for one ticket", n)
+		}
+		time.Sleep(6 * time.Second)
+	})
+}
+
 func TestOne_NotThereAtALiveEpochWasNeverAccepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

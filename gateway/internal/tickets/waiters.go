@@ -48,11 +48,15 @@ func (w *Waiters) Waiting() int {
 	return w.waiting
 }
 
+// mostOfOne is how many requests may wait for one ticket: a buyer's devices, not a
+// client that fills the gateway.
+const mostOfOne = 4
+
 // register adds a request for rid; false when too many wait.
 func (w *Waiters) register(rid string) (woken chan struct{}, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.waiting >= w.most {
+	if w.waiting >= w.most || len(w.byRID[rid]) >= mostOfOne {
 		return nil, false
 	}
 	w.waiting++
