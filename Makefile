@@ -10,7 +10,7 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo test up lint clean
+.PHONY: help setup build build-race demo test up bench lint clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ demo: setup build ## Run a whole flash sale on real servers, and audit it
 
 up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKERS=1 SALES=file)
 	bin/loadtest up -gateways $(GATEWAYS) -workers $(WORKERS) -sales $(SALES)
+
+bench: setup build ## Measure what a second holds, beside baselines, into out/bench
+	bin/loadtest bench
 
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.

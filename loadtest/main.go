@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 
+	"sluice/loadtest/internal/bench"
 	"sluice/loadtest/internal/stack"
 	"sluice/shared/service"
 )
@@ -16,10 +17,16 @@ type command func(ctx context.Context, args []string, getenv func(string) string
 func main() { service.Main("loadtest", run) }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
-	const names = "up (a stack in the foreground), demo (one whole flash sale, judged) or audit (of a running stack); -help lists the flags of each"
-	commands := map[string]command{"up": stack.Up, "demo": demoCommand, "audit": auditCommand}
+	const names = "up (a stack in the foreground), demo (one whole flash sale, judged), audit (of a running stack) or bench (what it does in a second); loadtest COMMAND -help lists its flags"
+	commands := map[string]command{"up": stack.Up, "demo": demoCommand, "audit": auditCommand, "bench": benchCommand,
+		bench.EmptyCommand: bench.ServeEmpty, // the child process of bench
+	}
 	if len(args) == 0 {
 		return service.UsageErrorf("name a command: %s", names)
+	}
+	if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+		_, err := io.WriteString(stdout, "Usage: loadtest COMMAND [flags]\n\nCommands: "+names+"\n")
+		return err
 	}
 	do, ok := commands[args[0]]
 	if !ok {

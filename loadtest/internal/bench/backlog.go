@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	backlogPatience = 2 * time.Minute // for all attempts
+	backlogTries    = 5
+)
+
+// backlog has attempts of n buyers accepted in a sale and returns their tickets, about
+// in the order of their ranks. For an attempt that is answered otherwise, another
+// buyer comes.
+func (b *bench) backlog(ctx context.Context, saleID string, n int) ([]ticket, error) {
+	var mu sync.Mutex
+	tickets := make([]ticket, 0, n)
+	next := b.buyers.attempts(saleID)
+	for try, sent := 0, 0; len(tickets) < n; try++ {
+		if try == backlogTries {
+			return nil, fmt.Errorf("cannot queue %d tickets in sale %s: %d of %d attempts were accepted", n, saleID, len(tickets), sent)
+		}
+		missing, from := n-len(tickets), sent
+		m, err := load{
+			url: b.Stack.Gateways[0].URL, connections: b.Many, measured: backlogPatience, most: missing, want: http.StatusAccepted,
+			request: func(into []byte, i int) []byte { return next(into, from+i) },
+			answered: func(i int, body []byte) error {
+				t, err := readTicket(from+i, body)
+				mu.Lock()
+				defer mu.Unlock()
+				tickets = append(tickets, t)
+				return err
+			},
+		}.run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		sent += missing
+		b.accepted[saleID] += m.wanted
+		b.unwanted["backlog of "+saleID] += m.unwanted
+	}
+	return tickets, nil
+}
