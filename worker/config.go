@@ -20,7 +20,7 @@ type config struct {
 	postgresConns, buyerConns int
 	redisPool                 int
 	redisTimeout, statement   time.Duration
-	drain                     time.Duration
+	drain, expireEvery        time.Duration
 	fulfil                    fulfil.Config
 }
 
@@ -41,6 +41,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
 	fs.DurationVar(&c.drain, "drain", time.Second, "time to answer buyers on after SIGTERM while unready")
+	fs.DurationVar(&c.expireEvery, "expire-every", time.Second, "how often to look for orders that were not paid in time")
 	fs.DurationVar(&c.fulfil.AckWait, "ack-wait", 10*time.Second, "after which a dead worker's hand-overs are delivered to others; renewed while at work")
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batch in hand after SIGTERM")
@@ -63,6 +64,8 @@ func (c config) check() error {
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) must be at least 1, is %d", c.redisPool)
 	case c.redisTimeout <= 0 || c.statement < time.Millisecond:
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) and -statement-timeout (SLUICE_STATEMENT_TIMEOUT) must be positive")
+	case c.expireEvery < 10*time.Millisecond:
+		return service.UsageErrorf("-expire-every (SLUICE_EXPIRE_EVERY) must be at least 10ms, is %s", c.expireEvery)
 	case c.fulfil.AckWait < time.Second:
 		return service.UsageErrorf("-ack-wait (SLUICE_ACK_WAIT) must be at least 1s, is %s", c.fulfil.AckWait)
 	case c.fulfil.SweepAfter < sale.AnswersOver:

@@ -1,6 +1,6 @@
 // Command worker turns hand-overs into orders, shows them on tickets, applies
-// releases, sweeps reservations that were never handed over, and answers buyers
-// about their orders.
+// releases, sweeps reservations that were never handed over, expires orders that
+// nobody pays for, and answers buyers about their orders.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	points, err := failpoint.Load(getenv, log, fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck)
+	points, err := failpoint.Load(getenv, log, fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired)
 	if err != nil {
 		return err
 	}
@@ -100,6 +100,7 @@ func serve(ctx context.Context, c config, p parts) error {
 		return ended(ctx, err)
 	}
 	defer queue.Close()
+	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	buyers, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, p.reads, time.Now, p.log), p.log)
 	if err != nil {
 		return err
@@ -107,11 +108,12 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer serveBuyers(ctx, buyers, c.drain, func(err error) { end(err) }, p.log)()
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
-	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
 	loops.Go(func() { converge.Run(ctx) })
+	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, lifecycle.NewMetrics(registry), p.log)
+	loops.Go(func() { expiry.Run(ctx) })
 	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
 		"redis": p.stock.Ping, "nats": queue.Flush, "postgres": p.store.Ping})
 	loops.Go(func() { dependencies.Watch(ctx) })

@@ -288,7 +288,7 @@ func TestParse_RefusesWhatCannotWork(t *testing.T) {
 	}
 	for _, bad := range [][]string{
 		{"-postgres-url", ""}, {"-jwt-hs256", "short"}, {"-jwt-issuer", ""}, {"-jwt-audience", ""}, {"-postgres-conns", "1"},
-		{"-redis-pool", "0"}, {"-redis-timeout", "0s"}, {"-ack-wait", "1ms"}, {"-sweep-after", "0s"}, {"-drain", "-1s"}, {"extra"},
+		{"-redis-pool", "0"}, {"-redis-timeout", "0s"}, {"-ack-wait", "1ms"}, {"-sweep-after", "0s"}, {"-expire-every", "0s"}, {"-drain", "-1s"}, {"extra"},
 	} {
 		t.Run(fmt.Sprint(bad), func(t *testing.T) {
 			t.Parallel()

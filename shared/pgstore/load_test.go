@@ -142,7 +142,7 @@ func TestAuditSale_ReadsEverythingAsOfOneMoment(t *testing.T) {
 	loaded(t, s, "phone", 2)
 	rs := reservations(3)
 	order(t, s, batchOf("phone", rs...))
-	if err := s.MarkApplied(t.Context(), []string{rs[2].RID}); err != nil {
+	if _, err := s.MarkApplied(t.Context(), []string{rs[2].RID}); err != nil {
 		t.Fatal(err)
 	}
 

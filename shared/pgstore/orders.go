@@ -11,10 +11,6 @@ import (
 	"sluice/shared/sale"
 )
 
-// maxRounds bounds how often the rest of a batch is inserted again because a
-// row that stood in its way let go in between. One round is the rule.
-const maxRounds = 10
-
 // Batch is what one call of Order decides: reservations of one sale out of one
 // or more hand-overs of one epoch.
 type Batch struct {
@@ -97,23 +93,23 @@ type decision struct {
 
 // decide takes the locks in the store's order: gate, sales, orders, sale_stock. The
 // stock row, which every batch of the sale needs, comes last and is held for
-// the commit alone.
+// the commit alone. When what stood in the way of a row let go in between, the
+// transaction starts over: to insert once more while the others' rows are held would
+// turn the order of locks round.
 func (d *decision) decide(ctx context.Context, reservations []sale.Reservation) error {
 	if err := d.lockSale(ctx); err != nil {
 		return err
 	}
-	open := reservations
-	for round := 0; len(open) > 0; round++ {
-		if round == maxRounds {
-			return fmt.Errorf("%d reservations still without a row after %d rounds", len(open), round)
-		}
-		conflicts, err := d.insert(ctx, open)
-		if err != nil {
-			return err
-		}
-		if open, err = d.classify(ctx, conflicts); err != nil {
-			return err
-		}
+	conflicts, err := d.insert(ctx, reservations)
+	if err != nil {
+		return err
+	}
+	open, err := d.classify(ctx, conflicts)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("%w: %d reservations without a row", errStartOver, len(open))
 	}
 	return d.takeUnits(ctx)
 }

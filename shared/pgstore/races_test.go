@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -131,10 +132,15 @@ func orderOnce(ctx context.Context, s *Store, b Batch) error {
 	if err != nil {
 		return err
 	}
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		d := &decision{tx: tx, batch: b, verdicts: map[string]Verdict{}}
-		return d.decide(ctx, rs)
-	})
+	for {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+			d := &decision{tx: tx, batch: b, verdicts: map[string]Verdict{}}
+			return d.decide(ctx, rs)
+		})
+		if !errors.Is(err, errStartOver) {
+			return err
+		}
+	}
 }
 
 func TestOrder_WorkersOnTheSameHandOversMoveTheStockOnceWithoutDeadlock(t *testing.T) {

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,16 +47,26 @@ func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []strin
 }
 
 // MarkApplied notes that Redis has applied these releases, now or before. An
-// unknown ticket is no reason to call it.
-func (s *Store) MarkApplied(ctx context.Context, rids []string) error {
-	err := s.update(ctx, `
-		WITH unmarked AS (
-			SELECT rid FROM releases WHERE rid = ANY ($1::text[]::uuid[]) AND applied_at IS NULL
-			ORDER BY rid FOR UPDATE
-		)
-		UPDATE releases r SET applied_at = now() FROM unmarked WHERE r.rid = unmarked.rid`, rids)
+// unknown ticket is no reason to call it. Of the expired orders among those that
+// had no mark, it returns how long each was past its time to pay: the delay from
+// expiry to sellable, by the database's clock.
+func (s *Store) MarkApplied(ctx context.Context, rids []string) ([]time.Duration, error) {
+	var delays []time.Duration
+	err := s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		delays, err = collect(ctx, tx, pgx.RowTo[time.Duration], `
+			WITH unmarked AS (
+				SELECT rid FROM releases WHERE rid = ANY ($1::text[]::uuid[]) AND applied_at IS NULL
+				ORDER BY rid FOR UPDATE
+			), marked AS (
+				UPDATE releases r SET applied_at = now() FROM unmarked WHERE r.rid = unmarked.rid
+				RETURNING r.rid, r.status, r.applied_at
+			)
+			SELECT m.applied_at - o.expires_at FROM marked m JOIN orders o ON o.id = m.rid
+			WHERE m.status = 'expired'`, rids)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("cannot mark %d releases as applied: %w", len(rids), err)
+		return nil, fmt.Errorf("cannot mark %d releases as applied: %w", len(rids), err)
 	}
-	return nil
+	return delays, nil
 }

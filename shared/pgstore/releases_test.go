@@ -38,7 +38,7 @@ func TestReleases_AreListedUntilMarkedApplied(t *testing.T) {
 		t.Errorf("unapplied = %v, want the two surplus", got)
 	}
 	for range 2 { // a second mark changes nothing
-		if err := s.MarkApplied(t.Context(), []string{rs[2].RID, rs[0].RID}); err != nil {
+		if _, err := s.MarkApplied(t.Context(), []string{rs[2].RID, rs[0].RID}); err != nil {
 			t.Fatal(err)
 		}
 	}

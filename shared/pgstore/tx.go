@@ -9,10 +9,14 @@ import (
 )
 
 // maxAttempts bounds how often a transaction that lost a race is run.
-const maxAttempts = 5
+const maxAttempts = 10
+
+// errStartOver is what a transaction fails with that met rows which changed under
+// its hands. Run again, it sees them as they are now.
+var errStartOver = errors.New("what stood in the way is gone again")
 
 // inTx runs fn in a READ COMMITTED transaction within the store's own
-// deadline, again if it was the victim of a deadlock. Any other failure is the
+// deadline, again if it was the victim of a deadlock or asks to start over. Any other failure is the
 // caller's: after a broken COMMIT nobody knows whether it happened.
 func (s *Store) inTx(ctx context.Context, fn func(context.Context, pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
@@ -25,9 +29,12 @@ func (s *Store) inTx(ctx context.Context, fn func(context.Context, pgx.Tx) error
 	}
 }
 
-// lostRace reports whether Postgres rolled the transaction back only because
-// of others: serialization failure or deadlock.
+// lostRace reports whether the transaction was rolled back only because of others:
+// serialization failure, deadlock, or rows that changed meanwhile.
 func lostRace(err error) bool {
+	if errors.Is(err, errStartOver) {
+		return true
+	}
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }

@@ -144,9 +144,9 @@ func (s *script) Publish(context.Context, sale.HandOver) (uint64, error) { retur
 func (s *script) UnappliedReleases(context.Context, int, []string) ([]PendingRelease, error) {
 	return nil, nil
 }
-func (s *script) MarkApplied(context.Context, []string) error                { return nil }
-func (s *script) Unshown(context.Context, int, []string) ([]Unshown, error)  { return nil, nil }
-func (s *script) MarkShown(context.Context, []string, sale.OrderState) error { return nil }
+func (s *script) MarkApplied(context.Context, []string) ([]time.Duration, error) { return nil, nil }
+func (s *script) Unshown(context.Context, int, []string) ([]Unshown, error)      { return nil, nil }
+func (s *script) MarkShown(context.Context, []string, sale.OrderState) error     { return nil }
 
 func (s *script) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
 	changed(sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 1, Rev: 1})

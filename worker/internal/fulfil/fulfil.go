@@ -90,6 +90,9 @@ func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string)
 	}
 }
 
+// ApplyReleases has the releases that were just written applied at once, by Run.
+func (f *Fulfilment) ApplyReleases() { f.releases.poke() }
+
 // Run fulfils until ctx ends; replayed is called once the catalogue is known.
 // It then stops pulling, finishes what is in hand, and returns nil.
 func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {

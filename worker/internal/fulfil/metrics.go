@@ -20,6 +20,7 @@ type Metrics struct {
 	deadLetters     *prometheus.CounterVec // by kind
 	batchSize       prometheus.Histogram
 	commitSeconds   prometheus.Histogram
+	releaseDelay    prometheus.Histogram
 }
 
 // Kinds of dead letter.
@@ -60,8 +61,12 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "sluice_order_commit_seconds", Help: "Duration of one order transaction.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
+		releaseDelay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sluice_release_delay_seconds", Help: "From the end of the time to pay until the unit of the expired order could be sold again.",
+			Buckets: []float64{0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 60, 300},
+		}),
 	}
 	registry.MustRegister(m.orders, m.returned, m.settled, m.swept, m.releasesApplied, m.redelivered,
-		m.lost, m.deadLetters, m.batchSize, m.commitSeconds)
+		m.lost, m.deadLetters, m.batchSize, m.commitSeconds, m.releaseDelay)
 	return m
 }

@@ -25,7 +25,9 @@ type PendingRelease struct {
 // releaseRows say what is to be released.
 type releaseRows interface {
 	UnappliedReleases(ctx context.Context, limitPerSale int, except []string) ([]PendingRelease, error)
-	MarkApplied(ctx context.Context, rids []string) error
+	// MarkApplied returns, of each expired order among them that had no mark, how
+	// long it is past its time to pay.
+	MarkApplied(ctx context.Context, rids []string) (delays []time.Duration, err error)
 }
 
 // releaser closes tickets and gives their units back.
@@ -104,8 +106,12 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRele
 		told = append(told, sale.Result{RID: batch[i].RID, Status: batch[i].Status, Reason: batch[i].Reason})
 	}
 	if len(applied) > 0 {
-		if err := r.rows.MarkApplied(ctx, applied); err != nil {
+		delays, err := r.rows.MarkApplied(ctx, applied)
+		if err != nil {
 			return false, err // applied again, to no effect
+		}
+		for _, delay := range delays {
+			r.metrics.releaseDelay.Observe(delay.Seconds())
 		}
 	}
 	r.metrics.releasesApplied.Add(float64(len(applied)))

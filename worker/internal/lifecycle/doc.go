@@ -1,9 +1,18 @@
-// Package lifecycle keeps what a sale is the same in all stores. Postgres is the
-// truth; one loop brings it to Redis and then to the catalogue:
+// Package lifecycle keeps what a sale is the same in all stores, and ends the
+// orders that nobody pays for. Postgres is the truth.
+//
+// Convergence brings a change of a sale to Redis and then to the catalogue:
 //
 //	Postgres (epoch, rev) ──► Redis meta ──► KV entry ──► gateways
 //
 // A lower (epoch, rev) never replaces a higher one, at any step, so any number of
 // workers may run the loop, and a crash between two steps is made good by the next
 // round.
+//
+// Expiry closes in Postgres what is overdue there:
+//
+//	pending ──expires_at passed──► expired + a release ──► applied by fulfil's loop
+//
+// One transaction does the first step, and the release is its mark of what is left to
+// do: a crash in between leaves it to whichever worker's loop comes next.
 package lifecycle
