@@ -86,6 +86,20 @@ func (r rows) MarkShown(ctx context.Context, rids []string, state sale.OrderStat
 	return r.Store.MarkShown(ctx, rids, state)
 }
 
+// buyersOrders fits the order rows to what buyers may do with theirs.
+type buyersOrders struct {
+	*pgstore.Store
+	release func() // has new releases applied at once
+}
+
+func (b buyersOrders) Cancel(ctx context.Context, userID, id string) (sale.BuyerOrder, bool, error) {
+	order, cancelled, found, err := b.Store.Cancel(ctx, userID, id)
+	if cancelled {
+		b.release()
+	}
+	return order, found, err
+}
+
 func converted[A, B any](list []A, convert func(A) B) []B {
 	result := make([]B, len(list))
 	for i, a := range list {

@@ -36,7 +36,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.adminToken, "admin-token", "", "bearer `secret` for profiles; without it nobody gets them")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.IntVar(&c.postgresConns, "postgres-conns", 8, "most connections to Postgres for orders")
-	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for buyers' reads")
+	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
 	fs.IntVar(&c.redisPool, "redis-pool", 16, "most connections to Redis")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")

@@ -1,6 +1,6 @@
 // Command worker turns hand-overs into orders, shows them on tickets, applies
 // releases, sweeps reservations that were never handed over, expires orders that
-// nobody pays for, and answers buyers about their orders.
+// nobody pays for, answers buyers about their orders and cancels them.
 package main
 
 import (
@@ -55,17 +55,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
 	}
 	defer store.Close()
-	reads, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement})
+	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement})
 	if err != nil {
 		return err
 	}
-	defer reads.Close()
+	defer buyers.Close()
 	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
 	if err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
 	defer stock.Close()
-	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, reads: reads, stock: stock, log: log})
+	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, stock: stock, log: log})
 }
 
 // parts are what a worker works with, beside the connection to the stream.
@@ -73,7 +73,7 @@ type parts struct {
 	points   *failpoint.Set
 	verifier *auth.Verifier
 	store    *pgstore.Store // for orders
-	reads    *pgstore.Store // for buyers: their reads must not take the orders' connections
+	buyers   *pgstore.Store // for what buyers ask: it must not take the orders' connections
 	stock    *redisstock.Client
 	log      *slog.Logger
 }
@@ -101,11 +101,11 @@ func serve(ctx context.Context, c config, p parts) error {
 	}
 	defer queue.Close()
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
-	buyers, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, p.reads, time.Now, p.log), p.log)
+	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, time.Now, p.log), p.log)
 	if err != nil {
 		return err
 	}
-	defer serveBuyers(ctx, buyers, c.drain, func(err error) { end(err) }, p.log)()
+	defer serveBuyers(ctx, listener, c.drain, func(err error) { end(err) }, p.log)()
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	var loops sync.WaitGroup
@@ -118,7 +118,7 @@ func serve(ctx context.Context, c config, p parts) error {
 		"redis": p.stock.Ping, "nats": queue.Flush, "postgres": p.store.Ping})
 	loops.Go(func() { dependencies.Watch(ctx) })
 	defer end(nil) // before the wait for the loops
-	p.log.Info("worker serves", "address", buyers.Addr(), "ops", ops.Addr())
+	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
 	flush(queue, p.log)
 	p.log.Info("worker ends")

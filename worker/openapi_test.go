@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,17 @@ type answer struct {
 // holds the answer against the document.
 func (w *world) ask(buyers, method, target, user string, headers ...string) answer {
 	w.t.Helper()
+	return w.send(buyers, method, target, w.head(method, target, user, headers...))
+}
+
+// post is ask with a body.
+func (w *world) post(buyers, target, user, body string) answer {
+	w.t.Helper()
+	return w.send(buyers, "POST", target, w.head("POST", target, user, "Content-Length: "+strconv.Itoa(len(body)))+body)
+}
+
+func (w *world) head(method, target, user string, headers ...string) string {
+	w.t.Helper()
 	text := method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
 	if user != "" {
 		token, err := auth.Mint([]byte(testKey), testIssuer, testAudience, user, sale.Claims{}, time.Now(), time.Minute)
@@ -36,7 +48,7 @@ func (w *world) ask(buyers, method, target, user string, headers ...string) answ
 	for _, h := range headers {
 		text += h + "\r\n"
 	}
-	return w.send(buyers, method, target, text+"\r\n")
+	return text + "\r\n"
 }
 
 // send sends bytes as they are. The target is "" when they are not a request.
@@ -94,11 +106,30 @@ func TestOpenAPI_EveryAnswerToABuyer(t *testing.T) {
 		w.wantAnswer(w.ask(buyers, "OPTIONS", target, ann.UserID), 404, "/problems/not-found")
 	}
 
+	w.wantAnswer(w.ask(buyers, "GET", "/v1/orders/"+ann.RID+"/cancel", ann.UserID), 405, "/problems/method-not-allowed")
+	w.wantAnswer(w.post(buyers, "/v1/orders/"+ann.RID+"/cancel", "", ""), 401, "/problems/unauthenticated")
+	for body, status := range map[string]int{
+		"null": 400, "[]": 400, "{": 400, "{}{}": 400, `{"reason":"none"}`: 400, `{"":1}`: 400, "x": 400, strings.Repeat(" ", 9000) + "{}": 413,
+	} {
+		w.wantAnswer(w.post(buyers, "/v1/orders/"+ann.RID+"/cancel", ann.UserID, body), status, "/problems/")
+	}
+	w.wantAnswer(w.ask(buyers, "GET", "/v1/orders/"+ann.RID, ann.UserID), 200, `"confirmed"`)
+	w.wantAnswer(w.post(buyers, "/v1/orders/"+other.RID+"/cancel", ann.UserID, ""), 404, "/problems/no-such-order")
+	for _, body := range []string{"", "{}", " { } "} {
+		w.wantAnswer(w.post(buyers, "/v1/orders/"+ann.RID+"/cancel", ann.UserID, body), 200, `"cancelled"`)
+	}
+	for state, problem := range map[string]string{"paid": "already-paid", "expired": "order-closed", "refunded": "order-closed"} {
+		execSQL(t, w.postgresURL, `UPDATE orders SET state = $2, holds_unit = $3 WHERE id = $1::text::uuid`, other.RID, state, state == "paid")
+		w.wantAnswer(w.post(buyers, "/v1/orders/"+other.RID+"/cancel", other.UserID, "{}"), 409, "/problems/"+problem)
+	}
+
 	w.must(postgres.Kill())
-	for _, target := range []string{"/v1/orders", "/v1/orders/" + ann.RID} {
+	for target, method := range map[string]string{
+		"/v1/orders": "GET", "/v1/orders/" + ann.RID: "GET", "/v1/orders/" + ann.RID + "/cancel": "POST",
+	} {
 		var got answer
 		w.eventually("the last connections are gone", func() bool {
-			got = w.ask(buyers, "GET", target, ann.UserID)
+			got = w.ask(buyers, method, target, ann.UserID)
 			return got.status != 200
 		})
 		w.wantAnswer(got, 503, "/problems/unavailable")

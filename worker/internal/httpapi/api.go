@@ -14,7 +14,7 @@ import (
 	"sluice/shared/service"
 )
 
-// readTimeout bounds what one answer may wait for the store.
+// readTimeout bounds what one answer may wait for its request and the store.
 const readTimeout = 5 * time.Second
 
 // Verifier says whom a token speaks for.
@@ -28,6 +28,9 @@ type Orders interface {
 	OrdersOf(ctx context.Context, userID string, limit int) ([]sale.BuyerOrder, error)
 	// OrderOf returns one, if it exists and is this buyer's.
 	OrderOf(ctx context.Context, userID, id string) (order sale.BuyerOrder, found bool, err error)
+	// Cancel cancels one that is pending and returns it as it then is, whatever
+	// its state; found is as of OrderOf.
+	Cancel(ctx context.Context, userID, id string) (order sale.BuyerOrder, found bool, err error)
 }
 
 type api struct {
@@ -38,12 +41,14 @@ type api struct {
 	faults   service.Quiet
 }
 
-// New answers GET /v1/orders and GET /v1/orders/{id}, and GET /openapi.yaml.
+// New answers GET /v1/orders and GET /v1/orders/{id}, POST /v1/orders/{id}/cancel, and
+// GET /openapi.yaml.
 func New(verifier Verifier, orders Orders, now func() time.Time, log *slog.Logger) http.Handler {
 	a := &api{verifier: verifier, orders: orders, now: now, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/orders", reading(a.forBuyer(a.listOrders)))
 	mux.HandleFunc("/v1/orders/{id}", reading(a.forBuyer(a.oneOrder)))
+	mux.HandleFunc("/v1/orders/{id}/cancel", posting(a.forBuyer(a.cancelOrder)))
 	mux.HandleFunc("/openapi.yaml", reading(describeAPI))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
 	return oneSpelling(mux)
@@ -73,6 +78,17 @@ func reading(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// posting lets POST through.
+func posting(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			methodNotAllowed(w, http.MethodPost)
+			return
+		}
+		answer(w, r)
+	}
+}
+
 // forBuyer lets authenticated buyers through, with a deadline. What it answers is
 // the buyer's own and must not be cached.
 func (a *api) forBuyer(answer func(w http.ResponseWriter, r *http.Request, userID string)) http.HandlerFunc {
@@ -92,7 +108,7 @@ func (a *api) forBuyer(answer func(w http.ResponseWriter, r *http.Request, userI
 // fail answers for a fault of the store. The buyer is told nothing of it.
 func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != context.Canceled && a.faults.Allow() { // else nobody waits for the answer any more
-		a.log.Warn("orders not read", "error", err)
+		a.log.Warn("orders not reached", "error", err)
 	}
 	unavailable(w)
 }

@@ -48,6 +48,19 @@ func (f fakeOrders) OrderOf(_ context.Context, userID, id string) (sale.BuyerOrd
 	return sale.BuyerOrder{}, false, f.err
 }
 
+// Cancel is as the rows': pending becomes cancelled.
+func (f fakeOrders) Cancel(_ context.Context, userID, id string) (sale.BuyerOrder, bool, error) {
+	for i, o := range f.rows[userID] {
+		if o.RID == id {
+			if o.State == sale.OrderPending {
+				f.rows[userID][i].State = sale.OrderCancelled
+			}
+			return f.rows[userID][i], true, f.err
+		}
+	}
+	return sale.BuyerOrder{}, false, f.err
+}
+
 func annsOrder(state sale.OrderState) sale.BuyerOrder {
 	o := sale.BuyerOrder{SKU: "PHONE-1", Order: sale.Order{
 		Reservation: sale.Reservation{RID: orderID, UserID: "ann", Slot: 1, Rank: 7},
@@ -115,9 +128,14 @@ func described(t *testing.T) *openapitest.Document {
 
 func do(t *testing.T, method, url string, authorizations ...string) answer {
 	t.Helper()
+	return doWith(t, method, url, "", authorizations...)
+}
+
+func doWith(t *testing.T, method, url, body string, authorizations ...string) answer {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, url, nil)
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"sluice/shared/sale"
+)
 
 // problem is an application/problem+json answer (RFC 9457).
 type problem struct {
@@ -8,6 +12,9 @@ type problem struct {
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
+
+	Field       string      `json:"field,omitempty"`        // of an invalid request: what is wrong in it
+	OrderStatus sale.Status `json:"order_status,omitempty"` // of an order that cannot be cancelled any more
 }
 
 // write answers for this request alone.
@@ -27,6 +34,28 @@ func noSuchOrder(w http.ResponseWriter) {
 		Detail: "This is not an order of yours."}.write(w)
 }
 
+func alreadyPaid(w http.ResponseWriter) {
+	problem{Type: "/problems/already-paid", Title: "Already paid", Status: http.StatusConflict,
+		Detail: "The order is paid and cannot be cancelled."}.write(w)
+}
+
+// orderClosed answers for an order that was closed otherwise: expired, rejected or
+// refunded.
+func orderClosed(w http.ResponseWriter, status sale.Status) {
+	problem{Type: "/problems/order-closed", Title: "Order is closed", Status: http.StatusConflict,
+		Detail: "The order is " + string(status) + ": there is nothing to cancel any more.", OrderStatus: status}.write(w)
+}
+
+func invalidRequest(field, detail string) *problem {
+	return &problem{Type: "/problems/invalid-request", Title: "Invalid request", Status: http.StatusBadRequest,
+		Detail: detail, Field: field}
+}
+
+func tooLarge() *problem {
+	return &problem{Type: "/problems/too-large", Title: "Too large", Status: http.StatusRequestEntityTooLarge,
+		Detail: "A body may have 8 KiB."}
+}
+
 func notFound(w http.ResponseWriter) {
 	problem{Type: "/problems/not-found", Title: "Nothing is here", Status: http.StatusNotFound,
 		Detail: "The path is not part of this API; GET /v1/orders lists your orders."}.write(w)
@@ -41,5 +70,5 @@ func methodNotAllowed(w http.ResponseWriter, allow string) {
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "1")
 	problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
-		Detail: "Your orders cannot be read just now. Nothing is lost; try again."}.write(w)
+		Detail: "Your orders cannot be reached just now. Nothing is lost; try again."}.write(w)
 }
