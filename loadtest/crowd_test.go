@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,10 +42,16 @@ type scene struct {
 // openScene starts a stack and opens a sale of total units on it.
 func openScene(ctx context.Context, t *testing.T, total, buyers int, config stack.Config) *scene {
 	t.Helper()
+	return openSale(ctx, t, total, "15m", buyers, config)
+}
+
+// openSale is openScene with the time to pay.
+func openSale(ctx context.Context, t *testing.T, total int, hold string, buyers int, config stack.Config) *scene {
+	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), saleID: "phone", tokens: make([]string, buyers)}
 	sales := filepath.Join(s.dir, "sales.yaml")
-	text := fmt.Sprintf("sales:\n  - {id: %s, total: %d, price: 100, opens_at: %s, closes_at: %s}\n",
-		s.saleID, total, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
+	text := fmt.Sprintf("sales:\n  - {id: %s, total: %d, price: 100, hold: %s, opens_at: %s, closes_at: %s}\n",
+		s.saleID, total, hold, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
 	s.must(os.WriteFile(sales, []byte(text), 0o600))
 	config.SalesFile, config.OutDir, config.BinDir, config.Log = sales, s.dir, programs(t), slog.New(slog.DiscardHandler)
 	var err error
@@ -74,6 +81,16 @@ func (s *scene) gateway(i int) string {
 }
 
 func (s *scene) orders(i int) string { return s.gateway(i) + "/v1/sales/" + s.saleID + "/orders" }
+
+// logged reports whether the process's log has the text.
+func (s *scene) logged(process, text string) bool {
+	s.t.Helper()
+	content, err := os.ReadFile(filepath.Join(s.dir, "logs", process+".log"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.Contains(string(content), text)
+}
 
 // rest waits until the sale is at rest and fails on any violation.
 func (s *scene) rest(ctx context.Context, seen []sale.Seen, patience time.Duration) sale.Evidence {

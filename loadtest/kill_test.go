@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -130,16 +127,6 @@ func (k *killed) pid(process string) int {
 		pids[fmt.Sprintf("worker-%d", i)] = w.PID
 	}
 	return pids[process]
-}
-
-// logged reports whether the process's log has the text.
-func (k *killed) logged(process, text string) bool {
-	k.t.Helper()
-	content, err := os.ReadFile(filepath.Join(k.dir, "logs", process+".log"))
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	return strings.Contains(string(content), text)
 }
 
 func TestKill_AtTheExactPointLosesAndStrandsNothing(t *testing.T) {

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"sluice/loadtest/internal/attack"
 	"sluice/loadtest/internal/record"
 	"sluice/loadtest/internal/stack"
@@ -41,8 +41,8 @@ func TestRelease_ExactlyWhatCameBackIsSoldAgain(t *testing.T) {
 				t.Fatalf("%d accepted of %d units", n, releaseUnits)
 			}
 			s.rest(ctx, winners.Seen(), time.Minute)
-			s.cancelOrders(ctx, releaseAgain)
 			started := time.Now()
+			s.cancelOrders(ctx, winners.All()[:releaseAgain])
 			again := s.attackFrom(ctx, &second, 400, int(releaseWithin/time.Second)*200, 200)
 			if again[0]+again[1] != releaseAgain || again[0] == 0 || again[1] == 0 {
 				t.Errorf("%v accepted by the gateways in %v after %d came back", again, time.Since(started), releaseAgain)
@@ -80,21 +80,19 @@ func (s *scene) attackFrom(ctx context.Context, winners *record.Winners, first, 
 	return [2]int64{accepted[0].Load(), accepted[1].Load()}
 }
 
-// cancelOrders does in Postgres what a cancellation does: n pending orders give
-// their unit and slot back, each with its release row.
-func (s *scene) cancelOrders(ctx context.Context, n int) {
+// cancelOrders cancels the orders of these winners, as their buyers do.
+func (s *scene) cancelOrders(ctx context.Context, winners []record.Winner) {
 	s.t.Helper()
-	conn, err := pgx.Connect(ctx, s.stack.Info().Postgres.URL)
-	s.must(err)
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, `
-		WITH gone AS (
-			UPDATE orders SET state = 'cancelled', shown_state = 'cancelled', holds_unit = false, holds_slot = false
-			WHERE id IN (SELECT id FROM orders WHERE sale_id = $1 AND state = 'pending' ORDER BY id LIMIT $2)
-			RETURNING id
-		), stock AS (
-			UPDATE sale_stock SET held = held - (SELECT count(*) FROM gone) WHERE sale_id = $1
-		)
-		INSERT INTO releases (rid, sale_id, status, reason, give) SELECT id, $1, 'cancelled', '', 1 FROM gone`, s.saleID, n)
-	s.must(err)
+	worker := s.stack.Info().Workers[0].URL
+	for _, won := range winners {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, worker+"/v1/orders/"+won.RID+"/cancel", nil)
+		s.must(err)
+		req.Header.Set("Authorization", "Bearer "+s.tokens[won.Buyer])
+		res, err := http.DefaultClient.Do(req)
+		s.must(err)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			s.t.Errorf("cancelling order %s of buyer %d: %s", won.RID, won.Buyer, res.Status)
+		}
+	}
 }
