@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -259,5 +260,29 @@ func TestLetGo_BesideOrderBatchesWithoutDeadlock(t *testing.T) {
 		}
 		group.Wait()
 		watch()
+	}
+}
+
+func TestDueSales_ReadsTheIndexOfDueOrders(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 2000)
+	for range 4 {
+		rs := reservations(500)
+		for i := range rs {
+			rs[i].UserID = rs[i].RID
+		}
+		order(t, s, batchOf("phone", rs...))
+	}
+	exec(t, s, `ANALYZE orders`)
+	for _, sql := range []string{
+		`SELECT FROM orders WHERE sale_id = 'phone' AND state = 'pending' AND expires_at <= now()`,
+		`SELECT id FROM orders WHERE sale_id = 'phone' AND state = 'pending' AND expires_at <= now()
+			ORDER BY expires_at LIMIT 200 FOR UPDATE SKIP LOCKED`,
+	} {
+		plan, err := collect(t.Context(), s.pool, pgx.RowTo[string], `EXPLAIN `+sql)
+		if err != nil || !strings.Contains(strings.Join(plan, "\n"), "orders_due") {
+			t.Errorf("error %v, plan:\n%s", err, strings.Join(plan, "\n"))
+		}
 	}
 }
