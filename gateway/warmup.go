@@ -12,7 +12,7 @@ import (
 // warmUp takes the gateway through its phases, each tried until it is done.
 type warmUp struct {
 	*gateway
-	redisUp, natsUp, stream, replay, loaded, listening *service.Phase
+	redisUp, dialled, natsUp, stream, replay, loaded, listening *service.Phase
 }
 
 func newWarmUp(h *service.Health, g *gateway) *warmUp {
@@ -20,19 +20,25 @@ func newWarmUp(h *service.Health, g *gateway) *warmUp {
 	h.Phase("config").Done()
 	return &warmUp{
 		gateway: g,
-		redisUp: h.Phase("redis"), natsUp: h.Phase("nats"), stream: h.Phase("stream"),
+		redisUp: h.Phase("redis"), dialled: h.Phase("connections"), natsUp: h.Phase("nats"), stream: h.Phase("stream"),
 		replay: h.Phase("catalogue"), loaded: h.Phase("sales"), listening: h.Phase("listening"),
 	}
 }
 
-// connect reaches Redis, with the scripts loaded, and NATS, with the stream there.
+// connect reaches Redis, with the scripts loaded and connections dialled, and NATS, with the stream there.
 // It fails only when ctx ends.
 func (w *warmUp) connect(ctx context.Context, c jetqueue.Config) (*jetqueue.Queue, error) {
 	if err := w.redisUp.Until(ctx, w.log, w.stock.LoadScripts); err != nil {
 		return nil, err
 	}
+	err := w.dialled.Until(ctx, w.log, func(ctx context.Context) error {
+		return errors.Join(w.stock.Dialled(ctx), w.reads.Dialled(ctx))
+	})
+	if err != nil {
+		return nil, err
+	}
 	var queue *jetqueue.Queue
-	err := w.natsUp.Until(ctx, w.log, func(ctx context.Context) (err error) {
+	err = w.natsUp.Until(ctx, w.log, func(ctx context.Context) (err error) {
 		queue, err = jetqueue.Connect(ctx, c)
 		return err
 	})

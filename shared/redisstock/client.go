@@ -15,6 +15,7 @@ import (
 type Config struct {
 	URL      string        // redis://host:port/db
 	PoolSize int           // connections; default 32
+	MinIdle  int           // connections kept dialled, at most PoolSize; default 0
 	Timeout  time.Duration // of one call; default 300 ms
 }
 
@@ -22,6 +23,7 @@ type Config struct {
 type Client struct {
 	rdb     redis.UniversalClient
 	scripts map[string]*redis.Script
+	minIdle int
 }
 
 // Open prepares a client; it dials on first use. It fails on a bad URL only.
@@ -37,11 +39,12 @@ func Open(c Config) (*Client, error) {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
 	o.PoolTimeout = 100 * time.Millisecond
 	o.PoolSize = orDefault(c.PoolSize, 32)
+	o.MinIdleConns = c.MinIdle
 	scripts := make(map[string]*redis.Script)
 	for _, s := range lua.All() {
 		scripts[s.Name] = redis.NewScript(s.Source)
 	}
-	return &Client{rdb: redis.NewClient(o), scripts: scripts}, nil
+	return &Client{rdb: redis.NewClient(o), scripts: scripts, minIdle: c.MinIdle}, nil
 }
 
 // quiet keeps the library from writing to stderr beside the process's own log:
@@ -67,6 +70,18 @@ func (c *Client) Close() error { return c.rdb.Close() }
 func (c *Client) Ping(ctx context.Context) error {
 	if err := c.rdb.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("cannot reach redis: %w", err)
+	}
+	return nil
+}
+
+// Dialled says whether Config.MinIdle connections stand, so that the first attempts
+// do not wait for handshakes; nil when they do.
+func (c *Client) Dialled(ctx context.Context) error {
+	if err := c.Ping(ctx); err != nil { // the pool dials beside a call, never by itself
+		return err
+	}
+	if total := int(c.rdb.PoolStats().TotalConns); total < c.minIdle {
+		return fmt.Errorf("%d of %d connections to redis are dialled", total, c.minIdle)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sluice/shared/devstack"
 	"sluice/shared/sale"
 )
 
@@ -96,6 +97,30 @@ func TestLoadTickets_EveryTicketAnswersAsBefore(t *testing.T) {
 	snap, r := settle(t, c, s, confirmed(held.RID))
 	equal(t, "settled before", r[0], sale.SettleAlready)
 	equal(t, "served", snap.Served, 3)
+}
+
+func TestDialled_OnceTheConnectionsStand(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartRedis(t.Context(), devstack.Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	must(t, server.Kill()) // Redis comes later than who needs it
+	c, err := Open(Config{URL: server.URL(), PoolSize: 8, MinIdle: 4, Timeout: 5 * time.Second})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	if c.LoadScripts(t.Context()) == nil || c.Dialled(t.Context()) == nil {
+		t.Error("dialled while nobody listens")
+	}
+	must(t, server.Restart(t.Context()))
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		err := c.Dialled(t.Context())
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestConfigure_NewerRevMovesTheWindowAndRaisesTheVersion(t *testing.T) {
