@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"sluice/shared/sale"
-	"sluice/shared/service"
 )
 
 // followers keep what the gateway knows current for as long as it lives: entries
@@ -44,8 +43,7 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 		}
 	})
 	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.log) })
-	dependencies := service.NewDependencies(g.registry, map[string]func(context.Context) error{"redis": g.stock.Ping, "nats": g.queue.Flush})
-	f.owned.Go(func() { dependencies.Watch(ctx) })
+	f.owned.Go(func() { g.dependencies.Watch(ctx) })
 	return f, nil
 }
 

@@ -62,6 +62,8 @@ func (g *gateway) live(ctx context.Context) error {
 	defer end(nil)
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, g)
+	g.dependencies = service.NewDependencies(g.registry, map[string]func(context.Context) error{
+		"redis": g.stock.Ping, "nats": func(ctx context.Context) error { return g.queue.Flush(ctx) }})
 	ops, err := service.NewOps(g.config.opsListen, health, g.registry)
 	if err != nil {
 		return err
@@ -103,6 +105,8 @@ type gateway struct {
 	queue    *jetqueue.Queue
 	sales    *catalog.Catalog
 	waiters  *tickets.Waiters
+
+	dependencies *service.Dependencies // watched once the gateway follows the sales
 }
 
 // keys prepares what verifies tokens and what signs tickets.

@@ -138,6 +138,31 @@ func TestTicket_ProgressIsNewsForWhoKnowsTheRest(t *testing.T) {
 	}
 }
 
+func TestTicket_ConfirmedWaitsForWhatComesNext(t *testing.T) {
+	t.Parallel()
+	s := sharedStores(t)
+	e := s.sell(t, 5)
+	g := s.startReady(t)
+	g.untilWarm(e.ID)
+	path := "/v1/tickets/" + g.attempt(e.ID, "ada").text("ticket")
+	ticket := s.confirm(t, e, "ada", true)
+	must(t, s.queue.NotifyProgress(sale.Progress{SaleID: e.ID, Epoch: 1, Served: 1, RatePerSecond: 1}))
+	g.until("progress is heard", func() bool { return strings.Contains(g.do(http.MethodGet, "/v1/sales/"+e.ID, "").raw, `"served":1`) })
+	known := header("If-None-Match", g.do(http.MethodGet, path, "ada").header.Get("ETag"))
+	start := time.Now()
+	if same := g.do(http.MethodGet, path+"?wait=1", "ada", known); same.status != http.StatusNotModified || time.Since(start) < time.Second {
+		t.Errorf("unchanged: %d after %v", same.status, time.Since(start))
+	}
+	waiting := g.later(path+"?wait=25", "ada", known)
+	g.waiters(1)
+	_, _, err := s.stock.Release(t.Context(), e.ID, 1, []sale.Release{{RID: ticket.RID, Status: sale.StatusExpired, Give: 1}})
+	must(t, err)
+	must(t, s.queue.NotifyResults(e.ID, []sale.Result{{RID: ticket.RID, Status: sale.StatusExpired}}))
+	if got := g.receive(waiting); got.text("status") != "expired" {
+		t.Errorf("expired: %d %s", got.status, got.raw)
+	}
+}
+
 func TestTicket_ManyWaitersAreAllWokenAndMoreAreAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	s := sharedStores(t)
@@ -277,6 +302,7 @@ func TestMetrics_ShowExitsCallsAndDependencies(t *testing.T) {
 		`sluice_call_size_count{call="hand_over"} 1`,
 		`sluice_call_seconds_count{call="reserve"} 1`,
 		`sluice_calls_in_flight{call="reserve"} 0`,
+		`sluice_attempt_seconds_count{outcome="accepted"} 1`,
 		`sluice_call_faults_total{call="reserve"} 0`,
 		`sluice_dependency_up{dependency="redis"} 1`,
 		`sluice_dependency_up{dependency="nats"} 1`,

@@ -83,6 +83,9 @@ func serve(ctx context.Context, c config, p parts) error {
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, p)
 	registry := service.NewRegistry()
+	var queue *jetqueue.Queue
+	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
+		"redis": p.stock.Ping, "nats": func(ctx context.Context) error { return queue.Flush(ctx) }, "postgres": p.store.Ping})
 	ops, err := service.NewOps(c.opsListen, health, registry)
 	if err != nil {
 		return err
@@ -93,7 +96,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer context.AfterFunc(ctx, health.Drain)()
-	queue, err := warm.connect(ctx, jetqueue.Config{
+	queue, err = warm.connect(ctx, jetqueue.Config{
 		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) },
 	})
 	if err != nil {
@@ -114,8 +117,6 @@ func serve(ctx context.Context, c config, p parts) error {
 	loops.Go(func() { converge.Run(ctx) })
 	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, lifecycle.NewMetrics(registry), p.log)
 	loops.Go(func() { expiry.Run(ctx) })
-	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
-		"redis": p.stock.Ping, "nats": queue.Flush, "postgres": p.store.Ping})
 	loops.Go(func() { dependencies.Watch(ctx) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())

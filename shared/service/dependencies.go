@@ -23,11 +23,14 @@ type Dependencies struct {
 func NewDependencies(reg prometheus.Registerer, probes map[string]func(context.Context) error) *Dependencies {
 	d := &Dependencies{
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_dependency_up", Help: "1 when the store answered last, 0 when it did not.",
+			Name: "sluice_dependency_up", Help: "1 when the store answered last, 0 when it did not, or was not asked yet.",
 		}, []string{"dependency"}),
 		probes: probes,
 	}
 	reg.MustRegister(d.up)
+	for name := range probes {
+		d.up.WithLabelValues(name).Set(0)
+	}
 	return d
 }
 

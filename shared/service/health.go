@@ -157,7 +157,7 @@ func (h *Health) Phases() []PhaseReport {
 // How a phase is tried: as often as that, each try no longer than that.
 const (
 	tryPause   = 300 * time.Millisecond
-	tryTimeout = 5 * time.Second
+	tryTimeout = 2 * time.Second
 )
 
 // Until tries a step until it succeeds, and then the phase is done. It returns an

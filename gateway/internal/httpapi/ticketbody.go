@@ -41,9 +41,8 @@ func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time)
 		Ticket: a.Signer.Sign(s.ID(), userID, t.Slot, t.RID), Sale: s.ID(), Status: t.Status, Reason: t.Reason,
 		PayBy: t.PayBy, CreatedAt: t.AcceptedAt, UpdatedAt: t.UpdatedAt, SaleState: s.State(now), ServerTime: serverTime(s, now),
 	}
-	if t.Status == sale.StatusQueued {
-		b.Ahead = ahead(s, t)
-	} else if t.Status != sale.StatusRejected {
+	b.Ahead = ahead(s, t)
+	if t.Status != sale.StatusQueued && t.Status != sale.StatusRejected {
 		price := s.Entry().PriceMinor
 		b.OrderID, b.Amount, b.Currency = t.RID, &price, s.Entry().Currency
 	}
@@ -58,11 +57,11 @@ func serverTime(s *catalog.Sale, now time.Time) time.Time {
 	return s.Now(now).UTC().Truncate(time.Millisecond)
 }
 
-// ahead is how many buyers are served before t; nil when no worker said how far
-// they are.
+// ahead is how many buyers are served before t; nil when t is served, or no worker
+// said how far they are.
 func ahead(s *catalog.Sale, t sale.Ticket) *int64 {
 	p, ok := s.Progress()
-	if !ok {
+	if !ok || t.Status != sale.StatusQueued {
 		return nil
 	}
 	n := max(0, t.Rank-1-p.Served)
