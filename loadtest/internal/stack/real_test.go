@@ -10,8 +10,11 @@ import (
 func TestRealPrograms_StartComeBackAndStop(t *testing.T) {
 	t.Parallel()
 	bin := os.Getenv("SLUICE_BIN")
-	if bin == "" || testing.Short() {
-		t.Skip("needs the programs of SLUICE_BIN, which 'make test' builds and sets")
+	if testing.Short() {
+		t.Skip("starts a whole stack")
+	}
+	if bin == "" {
+		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
 	}
 	ctx := within(t)
 	stack := start(ctx, t, Config{
