@@ -1,12 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/netip"
 	"strconv"
 	"time"
@@ -16,6 +10,7 @@ import (
 	"sluice/gateway/internal/funnel"
 	"sluice/shared/auth"
 	"sluice/shared/sale"
+	"sluice/shared/strictjson"
 )
 
 // attempt is POST /v1/sales/{sale}/orders: one attempt for one unit. Another method
@@ -104,11 +99,9 @@ func refusalDetail(r sale.Refusal) string {
 
 // readAttempt checks the body and the idempotency key; "" when none is sent.
 func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
-	if body := ctx.PostBody(); len(body) > 0 && string(body) != "{}" {
-		if field, err := checkEmptyObject(body); err != nil {
-			p := invalidRequest(field, err.Error())
-			return "", &p
-		}
+	if field, err := strictjson.EmptyObject(ctx.PostBody(), "an attempt is for one unit and has no fields"); err != nil {
+		p := invalidRequest(field, err.Error())
+		return "", &p
 	}
 	header := ctx.Request.Header.PeekAll("Idempotency-Key")
 	switch len(header) {
@@ -125,38 +118,6 @@ func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
 		return "", &p
 	}
 	return key, nil
-}
-
-// checkEmptyObject accepts {} with any white space. Else it names the field.
-func checkEmptyObject(body []byte) (field string, err error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "body", errNotEmptyObject
-	}
-	t, err := d.Token()
-	if name, ok := t.(string); ok && err == nil {
-		name = shortened(name)
-		return cmp.Or(name, "body"), fmt.Errorf("unknown field %q: an attempt is for one unit and has no fields", name)
-	}
-	if err != nil || t != json.Delim('}') {
-		return "body", errNotEmptyObject
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "body", errors.New("the body has data behind the JSON object")
-	}
-	return "", nil
-}
-
-var errNotEmptyObject = errors.New("the body must be empty or the JSON object {}")
-
-// maxFieldName is how much of a field's name an answer repeats, in characters.
-const maxFieldName = 64
-
-func shortened(name string) string {
-	if runes := []rune(name); len(runes) > maxFieldName {
-		return string(runes[:maxFieldName]) + "…"
-	}
-	return name
 }
 
 func addressOf(ctx *fasthttp.RequestCtx) netip.Addr {

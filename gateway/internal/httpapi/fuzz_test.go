@@ -1,38 +1,16 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/valyala/fasthttp"
 	"sluice/shared/openapitest"
 	"sluice/shared/sale"
 )
-
-func FuzzCheckEmptyObject(f *testing.F) {
-	for _, seed := range []string{
-		"{}", " {\n}\t", "", "null", "[]", `{"quantity":1}`, `{"a":1,"a":2}`, `{"":1}`, "\ufeff{}", "{\x00}", "{}\x00", "{}{}", "{,}", "{1:2}", "{",
-		"{\"\xff\":1}", `{"a":` + strings.Repeat("[", 1000), strings.Repeat("[", 1000), `{"` + strings.Repeat("k", 100) + `":1}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var object map[string]json.RawMessage
-		empty := json.Unmarshal(body, &object) == nil && object != nil && len(object) == 0
-		field, err := checkEmptyObject(body)
-		if (err == nil) != empty {
-			t.Fatalf("%q: %v", body, err)
-		}
-		if err != nil && (field == "" || !utf8.ValidString(field) || utf8.RuneCountInString(field) > maxFieldName+1) {
-			t.Errorf("%q: field %q", body, field)
-		}
-	})
-}
 
 // keyPattern is what the document says of the Idempotency-Key header.
 func keyPattern(t testing.TB) *regexp.Regexp {

@@ -1,15 +1,12 @@
 package httpapi
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 
 	"sluice/shared/sale"
+	"sluice/shared/strictjson"
 )
 
 // maxBody is how long a body may be, in bytes.
@@ -46,43 +43,9 @@ func readEmptyObject(w http.ResponseWriter, r *http.Request) *problem {
 		return tooLarge()
 	case err != nil:
 		return invalidRequest("body", "the body could not be read to its end")
-	case len(body) == 0:
-		return nil
 	}
-	if field, err := checkEmptyObject(body); err != nil {
+	if field, err := strictjson.EmptyObject(body, "a cancellation has no fields"); err != nil {
 		return invalidRequest(field, err.Error())
 	}
 	return nil
-}
-
-var errNotEmptyObject = errors.New("the body must be empty or the JSON object {}")
-
-// checkEmptyObject accepts {} with any white space. Else it names the field.
-func checkEmptyObject(body []byte) (field string, err error) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return "body", errNotEmptyObject
-	}
-	t, err := d.Token()
-	if name, ok := t.(string); ok && err == nil {
-		name = shortened(name)
-		return cmp.Or(name, "body"), fmt.Errorf("unknown field %q: a cancellation has no fields", name)
-	}
-	if err != nil || t != json.Delim('}') {
-		return "body", errNotEmptyObject
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "body", errors.New("the body has data behind the JSON object")
-	}
-	return "", nil
-}
-
-// maxFieldName is how much of a field's name an answer repeats, in characters.
-const maxFieldName = 64
-
-func shortened(name string) string {
-	if runes := []rune(name); len(runes) > maxFieldName {
-		return string(runes[:maxFieldName]) + "…"
-	}
-	return name
 }
