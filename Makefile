@@ -10,7 +10,7 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo test up bench lint clean
+.PHONY: help setup build build-race demo test long up bench lint clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,13 @@ GORACE ?= atexit_sleep_ms=50
 
 test: setup build-race ## Run all tests with the race detector, on real servers
 	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=11m work
+
+# For how long `make long` fuzzes each target.
+FUZZTIME ?= 60s
+
+long: setup build-race ## Run all tests at full size, then fuzz every target (FUZZTIME=60s)
+	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=90m work
+	scripts/fuzz.sh $(FUZZTIME) $(MODULES)
 
 lint: ## Check style, import rules and modules
 	@scripts/lint.sh $(GOLANGCI_LINT_VERSION) $(MODULES)
