@@ -1,0 +1,151 @@
+package faultproxy
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// link is one connection through the proxy.
+type link struct {
+	proxy  *Proxy
+	client net.Conn
+	torn   bool // has lost a part of an answer; guarded by the proxy's lock
+
+	mu     sync.Mutex
+	server net.Conn // nil until dialled
+	once   sync.Once
+	ended  chan struct{}
+}
+
+// join gives the link its other end, unless it has ended meanwhile.
+func (l *link) join(server net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.server = server
+	select {
+	case <-l.ended:
+		_ = server.Close()
+		return false
+	default:
+		return true
+	}
+}
+
+// close ends both directions. The errors of closing tell nobody anything.
+func (l *link) close() {
+	l.once.Do(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		close(l.ended)
+		_ = l.client.Close()
+		if l.server != nil {
+			_ = l.server.Close()
+		}
+	})
+}
+
+// awaitThaw returns once the proxy is not frozen; false when the link has ended.
+func (l *link) awaitThaw() bool {
+	for {
+		mode, _, changed := l.proxy.now()
+		if mode != frozen {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-l.ended:
+			return false
+		}
+	}
+}
+
+func (l *link) forwardRequests() {
+	defer l.close()
+	var seen commitScanner
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := l.client.Read(buffer)
+		if n > 0 {
+			commits := seen.count(buffer[:n])
+			if !l.awaitThaw() || !l.sleep(l.proxy.reserve(commits)) {
+				return
+			}
+			if _, err := l.server.Write(buffer[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// forwardAnswers delays each piece by its own arrival, so that many under way at
+// once are not each held up by those before.
+func (l *link) forwardAnswers() {
+	defer l.close()
+	pieces := make(chan piece, 1024)
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer close(pieces)
+	writing.Go(func() { l.writeAnswers(pieces) })
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := l.server.Read(buffer)
+		if n > 0 {
+			_, delay, _ := l.proxy.now()
+			p := piece{data: append([]byte(nil), buffer[:n]...), due: time.Now().Add(delay)}
+			select {
+			case pieces <- p:
+			case <-l.ended:
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// piece is a part of an answer and when it may go on.
+type piece struct {
+	data []byte
+	due  time.Time
+}
+
+func (l *link) writeAnswers(pieces <-chan piece) {
+	for p := range pieces {
+		if !l.sleep(time.Until(p.due)) || !l.awaitThaw() {
+			continue // drains
+		}
+		if mode, _, _ := l.proxy.now(); mode == losing || l.isTorn() {
+			l.proxy.drop(l, len(p.data))
+			continue
+		}
+		if _, err := l.client.Write(p.data); err != nil {
+			l.close()
+		}
+	}
+}
+
+func (l *link) isTorn() bool {
+	l.proxy.mu.Lock()
+	defer l.proxy.mu.Unlock()
+	return l.torn
+}
+
+// sleep reports whether the link is still there afterwards.
+func (l *link) sleep(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ended:
+		return false
+	}
+}
