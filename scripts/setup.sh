@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what Sluice needs to build, test and run here, if it is missing:
-# redis-server, a Postgres server, a C compiler (for go test -race), and
+# redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, and
 # bin/nats-server at the version given as the first argument. Changes nothing on a
 # machine that has it all. Services of the system are never started or stopped.
 set -eu
@@ -27,10 +27,14 @@ has_compiler() {
 	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-cc} -x c -o /dev/null - 2>/dev/null
 }
 
+# For tests that take a disk's power away; /usr/sbin may be off the PATH.
+has_ext4() { [ "$(uname)" != Linux ] || command -v mkfs.ext4 >/dev/null 2>&1 || [ -x /usr/sbin/mkfs.ext4 ]; }
+
 missing_packages() {
 	has_redis || echo redis-server
 	has_postgres || echo postgresql
 	has_compiler || echo gcc libc6-dev
+	has_ext4 || echo e2fsprogs
 }
 
 # as_root runs a command as root, without ever asking for a password.

@@ -2,6 +2,7 @@ package devstack
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,25 +27,25 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	config := filepath.Join(s.dir, "nats.conf")
-	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data")), 0o644); err != nil {
+	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data"), cmp.Or(o.NATSSync, "always")), 0o644); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the configuration of nats-server: %w", err), s.discard())
 	}
 	return s.launch(ctx, program{
-		name: "nats", url: "nats://" + s.port.Addr(),
+		name: "nats", url: "nats://" + s.port.Addr(), data: filepath.Join(s.dir, "data"),
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeNATS,
 		command: func() (*exec.Cmd, error) { return exec.Command(path, "--config", config), nil },
 	})
 }
 
-func natsConfig(addr, storeDir string) []byte {
+func natsConfig(addr, storeDir, sync string) []byte {
 	return fmt.Appendf(nil, `listen: %q
 jetstream {
   store_dir: %q
-  sync_interval: always
+  sync_interval: %s
   max_memory_store: 256MB
   max_file_store: 8GB
 }
-`, addr, storeDir)
+`, addr, storeDir, sync)
 }
 
 // natsBinary finds nats-server in binDir, or in bin/ beside the nearest go.work.

@@ -44,7 +44,7 @@ func StartPostgres(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(err, s.discard())
 	}
 	return s.launch(ctx, program{
-		name: "postgres", url: "postgres://postgres@" + s.port.Addr() + "/postgres?sslmode=disable",
+		name: "postgres", url: "postgres://postgres@" + s.port.Addr() + "/postgres?sslmode=disable", data: data,
 		stop: syscall.SIGINT, death: syscall.SIGQUIT, probe: probePostgres,
 		command: func() (*exec.Cmd, error) {
 			args := []string{"-D", data, "-p", strconv.Itoa(s.port.number)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,7 +24,7 @@ func StartRedis(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	return s.launch(ctx, program{
-		name: "redis", url: "redis://" + s.port.Addr() + "/0",
+		name: "redis", url: "redis://" + s.port.Addr() + "/0", data: filepath.Join(s.dir, "appendonlydir"),
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeRedis,
 		command: func() (*exec.Cmd, error) {
 			return exec.Command(path, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.number), "--dir", s.dir,

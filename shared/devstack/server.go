@@ -26,6 +26,7 @@ const (
 type program struct {
 	name    string
 	url     string
+	data    string                    // directory of its data, the log apart
 	command func() (*exec.Cmd, error) // a new one for every start
 	stop    syscall.Signal            // graceful stop
 	death   syscall.Signal            // sent by the kernel when this process dies
@@ -68,10 +69,8 @@ func (s *Server) Stop() error { return s.current().Stop(s.stop, stopGrace) }
 // process leaves behind (a Postgres backend, a port) may refuse a first try, so it
 // tries until ctx ends, at most a minute.
 func (s *Server) Restart(ctx context.Context) error {
-	select {
-	case <-s.Exited():
-	default:
-		return fmt.Errorf("cannot restart %s: it is running", s.name)
+	if err := s.mustHaveEnded("restart"); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

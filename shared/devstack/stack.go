@@ -15,6 +15,10 @@ type Options struct {
 	Dir    string       // parent of the servers' directories; "" makes one in the temp dir
 	BinDir string       // where nats-server is; "" is bin/ beside the go.work above the working directory
 	Log    *slog.Logger // nil discards
+
+	// NATSSync is the sync_interval of nats-server; "" is always. Anything else loses
+	// what it acknowledged when the power goes, which is what a control run shows.
+	NATSSync string
 }
 
 // Stack is one server of each kind.
