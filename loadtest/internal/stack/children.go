@@ -16,7 +16,7 @@ func childName(role string, index int) string { return role + "-" + strconv.Itoa
 // startChildren starts gateways and workers. Those started before an error are
 // in s, for Close.
 func (s *Stack) startChildren(ctx context.Context) error {
-	info := s.Info()
+	info := s.proxiedInfo()
 	for i := range s.config.Gateways {
 		c := s.newChild("gateway", i, gatewayGrace, info.gatewayEnv(s.ticketKey, s.config.Drain))
 		s.gateways = append(s.gateways, c)

@@ -25,6 +25,10 @@ type Config struct {
 	// FirstEnv is extra environment, such as a failpoint, of a process named
 	// "gateway-0" or "worker-1", for its first run only: its successors are without.
 	FirstEnv map[string][]string
+
+	// Proxied are stores, "redis", "nats" or "postgres", that gateways and workers
+	// reach through a proxy, which Stack.Proxy returns. Info has the stores' own URLs.
+	Proxied []string
 }
 
 // check finds what can be known before anything is started.

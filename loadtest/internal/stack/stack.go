@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/shared/devstack"
+	"sluice/shared/faultproxy"
 )
 
 // How long things may take. The graces add up, with the stores', to less than 20 s.
@@ -33,16 +34,21 @@ type Stack struct {
 	ticketKey string // of the gateways
 	gateways  []*child
 	workers   []*child
-	stop      context.CancelFunc // ends supervision
-	wait      sync.WaitGroup     // for supervision
-	mu        sync.Mutex         // of the announcement
+	proxies   map[string]*faultproxy.Proxy // of the stores in Config.Proxied
+	through   map[string]string            // their URLs through the proxies
+	repairs   map[string]*sync.Mutex       // held while a store is down for Restart
+	stop      context.CancelFunc           // ends supervision
+	wait      sync.WaitGroup               // for supervision
+	mu        sync.Mutex                   // of the announcement
 	announced bool
 }
 
 // Start runs a stack and returns once every sale is loaded, every process ready, and
 // stack.json written. ctx bounds the start only. On an error nothing is left running.
 func Start(ctx context.Context, config Config) (*Stack, error) {
-	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {}}
+	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {},
+		proxies: make(map[string]*faultproxy.Proxy), through: make(map[string]string),
+		repairs: map[string]*sync.Mutex{"redis": {}, "nats": {}, "postgres": {}}}
 	if s.config.Drain == 0 {
 		s.config.Drain = drain
 	}
@@ -66,6 +72,9 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return err
 	}
 	if s.stores, err = devstack.Start(ctx, devstack.Options{BinDir: s.config.BinDir, Log: s.log}); err != nil {
+		return err
+	}
+	if err := s.startProxies(); err != nil {
 		return err
 	}
 	if err := s.warmup(ctx, "migrate"); err != nil {
@@ -103,6 +112,9 @@ func (s *Stack) Close() error {
 	s.stop()
 	s.wait.Wait()
 	errs := []error{s.withdraw(), closeAll(s.gateways), closeAll(s.workers)}
+	for _, proxy := range s.proxies {
+		errs = append(errs, proxy.Close())
+	}
 	if s.stores != nil {
 		errs = append(errs, s.stores.Close())
 	}

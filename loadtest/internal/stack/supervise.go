@@ -34,6 +34,9 @@ func (s *Stack) supervise(ctx context.Context, name string, m member) {
 		if time.Since(started) > livedLong {
 			backoff = firstBackoff
 		}
+		if !s.down(name, m) {
+			continue // Restart had it down, and up again
+		}
 		s.log.WarnContext(ctx, "process ended and will start again", "process", name, "pid", m.PID(), "backoff", backoff)
 		select {
 		case <-ctx.Done():
@@ -47,6 +50,10 @@ func (s *Stack) supervise(ctx context.Context, name string, m member) {
 
 // restart leaves m ended if it cannot be started; the next round tries again.
 func (s *Stack) restart(ctx context.Context, name string, m member) {
+	defer s.repair(name)()
+	if !ended(m) {
+		return
+	}
 	if err := m.Restart(ctx); err != nil {
 		s.log.ErrorContext(ctx, "process does not start", "process", name, "error", err)
 		return

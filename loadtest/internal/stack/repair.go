@@ -1,0 +1,96 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice/shared/devstack"
+	"sluice/shared/faultproxy"
+)
+
+// Restart ends a store, "redis", "nats" or "postgres", by end, such as
+// (*devstack.Server).Stop or Kill, does what is to be done to its data while it is
+// down, and returns once it answers again under the same URL. The rest of the stack
+// runs on.
+func (s *Stack) Restart(ctx context.Context, store string, end func(*devstack.Server) error, between func(*devstack.Server) error) error {
+	server, err := s.store(store)
+	if err != nil {
+		return err
+	}
+	defer s.repair(store)()
+	if err := end(server); err != nil {
+		return err
+	}
+	failed := between(server)
+	return errors.Join(failed, server.Restart(ctx), s.announce())
+}
+
+// repair makes the caller the only one who starts a store again, until it calls done.
+// Nothing else is ever repaired.
+func (s *Stack) repair(name string) (done func()) {
+	lock, ok := s.repairs[name]
+	if !ok {
+		return func() {}
+	}
+	lock.Lock()
+	return lock.Unlock
+}
+
+// down waits until nobody has the process down for a repair, and reports whether it
+// is to be started then.
+func (s *Stack) down(name string, m member) bool {
+	defer s.repair(name)()
+	return ended(m)
+}
+
+func ended(m member) bool {
+	select {
+	case <-m.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *Stack) store(name string) (*devstack.Server, error) {
+	switch name {
+	case "redis":
+		return s.stores.Redis, nil
+	case "nats":
+		return s.stores.NATS, nil
+	case "postgres":
+		return s.stores.Postgres, nil
+	default:
+		return nil, fmt.Errorf("the stack has no store %q", name)
+	}
+}
+
+// Proxy returns what stands before a store of Config.Proxied, else nil.
+func (s *Stack) Proxy(store string) *faultproxy.Proxy { return s.proxies[store] }
+
+func (s *Stack) startProxies() error {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(s.config.Proxied))) {
+		server, err := s.store(name)
+		if err != nil {
+			return err
+		}
+		if s.proxies[name], s.through[name], err = faultproxy.StartFor(server.URL()); err != nil {
+			delete(s.proxies, name)
+			return err
+		}
+	}
+	return nil
+}
+
+// proxiedInfo is Info as gateways and workers are to see it.
+func (s *Stack) proxiedInfo() Info {
+	info := s.Info()
+	for name, store := range map[string]*StoreInfo{"redis": &info.Redis, "nats": &info.NATS, "postgres": &info.Postgres} {
+		if url, ok := s.through[name]; ok {
+			store.URL = url
+		}
+	}
+	return info
+}
