@@ -10,6 +10,8 @@
 //	per process  releases   applies to Redis what Postgres closed
 //	             shown      settles what could not be settled at once
 //
+// What releases and shown have in common, rows that Redis must still show, is owed.go.
+//
 // Trust: Postgres decides. A hand-over may repeat, come late or be regrouped; a
 // rid that has a row keeps it. A hand-over is acknowledged only once its orders
 // are committed and either shown on their tickets or marked as still to be

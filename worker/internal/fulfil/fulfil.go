@@ -69,8 +69,8 @@ type Fulfilment struct {
 	metrics  *Metrics
 	hit      func(failpoint string) error
 	log      *slog.Logger
-	releases *releases
-	shown    *shown
+	releases *owed[PendingRelease]
+	shown    *owed[Unshown]
 }
 
 // Failpoints that hit is called with.

@@ -2,13 +2,10 @@ package fulfil
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"sluice/shared/sale"
-	"sluice/shared/service"
 )
 
 const (
@@ -42,83 +39,57 @@ type releases struct {
 	hints   hints
 	metrics *Metrics
 	log     *slog.Logger
-	loop    loop
-	faults  service.Quiet
-	unknown unknown
 }
 
-func newReleases(rows releaseRows, stock releaser, h hints, metrics *Metrics, log *slog.Logger) *releases {
-	return &releases{rows: rows, stock: stock, hints: h, metrics: metrics, log: log, loop: newLoop()}
+func newReleases(rows releaseRows, stock releaser, h hints, metrics *Metrics, log *slog.Logger) *owed[PendingRelease] {
+	r := &releases{rows: rows, stock: stock, hints: h, metrics: metrics, log: log}
+	return newOwed(debt[PendingRelease]{
+		name: "releases", every: releaseEvery, page: releasePage, read: rows.UnappliedReleases,
+		key:   func(p PendingRelease) saleEpoch { return saleEpoch{p.SaleID, p.Epoch} },
+		apply: r.apply,
+	}, log)
 }
 
-// poke makes the loop look at once.
-func (r *releases) poke() { r.loop.poke() }
-
-func (r *releases) run(ctx context.Context) {
-	r.loop.run(ctx, releaseEvery, func() {
-		if err := r.applyAll(ctx); err != nil && ctx.Err() == nil && r.faults.Allow() {
-			r.log.Warn("releases postponed", "error", err)
-		}
-	})
-}
-
-// applyAll applies one page of every sale. One sale's fault does not keep the
-// others from being applied.
-func (r *releases) applyAll(ctx context.Context) error {
-	pending, err := r.rows.UnappliedReleases(ctx, releasePage, r.unknown.passOver(time.Now()))
-	if err != nil {
-		return err
-	}
-	var faults []error
-	for key, group := range groupBy(pending, func(p PendingRelease) saleEpoch { return saleEpoch{p.SaleID, p.Epoch} }) {
-		more, err := r.apply(ctx, key, group)
-		faults = append(faults, err)
-		if more {
-			r.poke()
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// apply releases a group; more says that its page was full and the next one is another.
-func (r *releases) apply(ctx context.Context, key saleEpoch, group []PendingRelease) (more bool, err error) {
-	batch := make([]sale.Release, len(group))
-	for i, p := range group {
+func (r *releases) apply(ctx context.Context, key saleEpoch, rows []PendingRelease) (missing []string, err error) {
+	batch := make([]sale.Release, len(rows))
+	for i, p := range rows {
 		batch[i] = p.Release
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	snapshot, results, err := r.stock.Release(call, key.saleID, key.epoch, batch)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	broadcast(r.hints, r.log, snapshot)
 	var applied []string
-	progress := false
 	var told []sale.Result
 	for i, result := range results {
 		if result == sale.ReleaseUnknown {
-			progress = r.unknown.add(batch[i].RID) || progress
+			missing = append(missing, batch[i].RID)
 			continue
 		}
-		progress = true
 		applied = append(applied, batch[i].RID)
 		told = append(told, sale.Result{RID: batch[i].RID, Status: batch[i].Status, Reason: batch[i].Reason})
 	}
-	if len(applied) > 0 {
-		delays, err := r.rows.MarkApplied(ctx, applied)
-		if err != nil {
-			return false, err // applied again, to no effect
-		}
-		for _, delay := range delays {
-			r.metrics.releaseDelay.Observe(delay.Seconds())
-		}
+	if err := r.mark(ctx, applied); err != nil {
+		return nil, err // applied again, to no effect
+	}
+	tell(r.hints, r.log, key.saleID, told)
+	return missing, nil
+}
+
+func (r *releases) mark(ctx context.Context, applied []string) error {
+	if len(applied) == 0 {
+		return nil
+	}
+	delays, err := r.rows.MarkApplied(ctx, applied)
+	if err != nil {
+		return err
+	}
+	for _, delay := range delays {
+		r.metrics.releaseDelay.Observe(delay.Seconds())
 	}
 	r.metrics.releasesApplied.Add(float64(len(applied)))
-	tell(r.hints, r.log, key.saleID, told)
-	var fault error
-	if unknown := len(batch) - len(applied); unknown > 0 {
-		fault = fmt.Errorf("sale %s has no ticket in redis for %d releases", key.saleID, unknown)
-	}
-	return progress && len(batch) == releasePage, fault
+	return nil
 }

@@ -2,13 +2,10 @@ package fulfil
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"sluice/shared/sale"
-	"sluice/shared/service"
 )
 
 const (
@@ -39,74 +36,44 @@ type shown struct {
 	hints   resultHints
 	metrics *Metrics
 	log     *slog.Logger
-	loop    loop
-	faults  service.Quiet
-	unknown unknown
 }
 
-func newShown(rows shownRows, stock settler, h resultHints, metrics *Metrics, log *slog.Logger) *shown {
-	return &shown{rows: rows, stock: stock, hints: h, metrics: metrics, log: log, loop: newLoop()}
+func newShown(rows shownRows, stock settler, h resultHints, metrics *Metrics, log *slog.Logger) *owed[Unshown] {
+	s := &shown{rows: rows, stock: stock, hints: h, metrics: metrics, log: log}
+	return newOwed(debt[Unshown]{
+		name: "orders", every: shownEvery, page: shownPage, read: rows.Unshown,
+		key:   func(u Unshown) saleEpoch { return saleEpoch{u.SaleID, u.Epoch} },
+		apply: s.settle,
+	}, log)
 }
 
-func (s *shown) run(ctx context.Context) {
-	s.loop.run(ctx, shownEvery, func() {
-		if err := s.settleAll(ctx); err != nil && ctx.Err() == nil && s.faults.Allow() {
-			s.log.Warn("showing postponed", "error", err)
-		}
-	})
-}
-
-// settleAll settles one page of every sale.
-func (s *shown) settleAll(ctx context.Context) error {
-	unshown, err := s.rows.Unshown(ctx, shownPage, s.unknown.passOver(time.Now()))
-	if err != nil {
-		return err
-	}
-	var faults []error
-	for key, group := range groupBy(unshown, func(u Unshown) saleEpoch { return saleEpoch{u.SaleID, u.Epoch} }) {
-		more, err := s.settle(ctx, key, group)
-		faults = append(faults, err)
-		if more {
-			s.loop.poke()
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// settle settles a group; more says that its page was full and the next one is another.
-func (s *shown) settle(ctx context.Context, key saleEpoch, group []Unshown) (more bool, err error) {
-	settlements := make([]sale.Settlement, len(group))
-	for i, u := range group {
+func (s *shown) settle(ctx context.Context, key saleEpoch, rows []Unshown) (missing []string, err error) {
+	settlements := make([]sale.Settlement, len(rows))
+	for i, u := range rows {
 		settlements[i] = sale.Settlement{RID: u.RID, Status: u.State.TicketStatus(), PayBy: u.PayBy}
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, results, err := s.stock.Settle(call, key.saleID, key.epoch, settlements)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	var told []sale.Result
-	progress := false
 	settled := map[sale.OrderState][]string{}
 	for i, result := range results {
 		if result == sale.SettleUnknown {
-			progress = s.unknown.add(group[i].RID) || progress
+			missing = append(missing, rows[i].RID)
 			continue
 		}
-		progress = true
-		settled[group[i].State] = append(settled[group[i].State], group[i].RID)
-		told = append(told, sale.Result{RID: group[i].RID, Status: settlements[i].Status, PayBy: group[i].PayBy})
+		settled[rows[i].State] = append(settled[rows[i].State], rows[i].RID)
+		told = append(told, sale.Result{RID: rows[i].RID, Status: settlements[i].Status, PayBy: rows[i].PayBy})
 	}
 	for state, rids := range settled {
 		if err := s.rows.MarkShown(ctx, rids, state); err != nil {
-			return false, err // settled again, to no effect
+			return nil, err // settled again, to no effect
 		}
 	}
 	s.metrics.settled.Add(float64(len(told)))
 	tell(s.hints, s.log, key.saleID, told)
-	var fault error
-	if unknown := len(group) - len(told); unknown > 0 {
-		fault = fmt.Errorf("sale %s has no ticket in redis for %d orders", key.saleID, unknown)
-	}
-	return progress && len(group) == shownPage, fault
+	return missing, nil
 }

@@ -62,7 +62,7 @@ func TestReleases_MoreUnknownThanCanBeRememberedAreNoHotLoop(t *testing.T) {
 	f := newFulfilment(&s.script)
 	r := newReleases(s, s, f.stores.Hints, f.metrics, f.log)
 	for rounds := 0; ; rounds++ {
-		_ = r.applyAll(t.Context()) // says that tickets are missing
+		_ = r.round(t.Context()) // says that tickets are missing
 		select {
 		case <-r.loop.poked:
 			if rounds > len(s.rows) {
