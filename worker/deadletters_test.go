@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats.go"
 
+	"sluice/shared/evidence"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 )
@@ -73,27 +74,11 @@ func (w *world) wantSettled(good, bad []sale.Reservation) {
 // audit holds all three stores against the invariants, at rest.
 func (w *world) audit() {
 	w.t.Helper()
-	rows, err := w.store.AuditSale(w.context(), w.entry.ID)
+	stores := evidence.Stores{Postgres: w.store, Redis: w.stock, Stream: w.queue}
+	_, verdict, err := stores.Audit(w.context(), w.entry.ID, nil, patience/3)
 	w.must(err)
-	e := sale.Evidence{
-		SaleID: w.entry.ID, PerUserLimit: w.entry.PerUserLimit, Total: rows.Total, Held: rows.Held,
-		Orders: rows.Orders, Releases: rows.Releases, Unapplied: rows.Unapplied, Still: true, Waited: true,
-	}
-	w.must(w.queue.HandOvers(w.context(), w.entry.ID, func(_ uint64, h sale.HandOver, err error) error {
-		for _, r := range h.Reservations {
-			e.HandedOver = append(e.HandedOver, r.RID)
-		}
-		return nil
-	}))
-	w.must(w.stock.EachTicket(w.context(), w.entry.ID, w.entry.Epoch, func(t sale.Ticket) error { e.Redis.Tickets = append(e.Redis.Tickets, t); return nil }))
-	s, handOff, err := w.stock.Snapshot(w.context(), w.entry.ID, w.entry.Epoch)
-	w.must(err)
-	e.Redis.Loaded, e.Redis.Stock, e.Redis.Accepted, e.Redis.Given = s.Total, s.Stock, s.Accepted, s.Given
-	e.Redis.HandOff, e.Redis.Served, e.Redis.SoldOut = handOff.Count, s.Served, s.SoldOut
-	e.Redis.Buyers, err = w.stock.Buyers(w.context(), w.entry.ID, w.entry.Epoch)
-	w.must(err)
-	if verdict := sale.Audit(e); !verdict.Pass {
-		w.t.Errorf("audit: %+v", verdict.Violations)
+	if !verdict.Pass || !verdict.AtRest {
+		w.t.Errorf("audit: at rest %v, %+v", verdict.AtRest, verdict.Violations)
 	}
 }
 

@@ -9,20 +9,10 @@ import (
 	"sluice/shared/sale"
 )
 
-// AuditRows is everything Postgres says about a sale, as of one moment.
-type AuditRows struct {
-	Entry     sale.Entry
-	Total     int64 // units that count now
-	Held      int64 // units that the stock row says are held
-	Orders    []sale.Order
-	Releases  []sale.Release
-	Unapplied int // releases without an applied mark
-}
-
 // AuditSale reads a sale for an audit. It takes as long as the context allows.
 // ErrNoSale if there is none.
-func (s *Store) AuditSale(ctx context.Context, saleID string) (AuditRows, error) {
-	var rows AuditRows
+func (s *Store) AuditSale(ctx context.Context, saleID string) (sale.AuditRows, error) {
+	var rows sale.AuditRows
 	err := s.snapshotTx(ctx, func(tx pgx.Tx) (err error) {
 		rows.Entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, saleID)
 		if err != nil {
@@ -41,7 +31,7 @@ func (s *Store) AuditSale(ctx context.Context, saleID string) (AuditRows, error)
 			saleID).Scan(&rows.Unapplied)
 	})
 	if err != nil {
-		return AuditRows{}, fmt.Errorf("cannot read sale %s for an audit: %w", saleID, err)
+		return sale.AuditRows{}, fmt.Errorf("cannot read sale %s for an audit: %w", saleID, err)
 	}
 	return rows, nil
 }

@@ -27,6 +27,16 @@ type Evidence struct {
 	Waited bool
 }
 
+// AuditRows is everything Postgres says about a sale, as of one moment.
+type AuditRows struct {
+	Entry     Entry
+	Total     int64 // units that count now
+	Held      int64 // units that the stock row says are held
+	Orders    []Order
+	Releases  []Release
+	Unapplied int // releases without an applied mark
+}
+
 // RedisEvidence is what Redis says of a sale.
 type RedisEvidence struct {
 	Loaded   int64 // stock that the counters started from

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"sluice/shared/evidence"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
 	"sluice/shared/redisstock"
+	"sluice/shared/sale"
 )
 
 // readTimeout bounds one read of one store. An audit reads whole sales, beside a
@@ -54,6 +56,11 @@ func (s *Stores) open(ctx context.Context, urls URLs, log *slog.Logger) (err err
 	}
 	s.Queue, err = jetqueue.Connect(ctx, jetqueue.Config{URL: urls.NATS, Name: "sluice-audit", Log: log})
 	return err
+}
+
+// Audit reads the evidence of one sale and judges it, as evidence.Stores does.
+func (s *Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, patience time.Duration) (sale.Evidence, sale.Verdict, error) {
+	return evidence.Stores{Postgres: s.Postgres, Redis: s.Redis, Stream: s.Queue}.Audit(ctx, saleID, seen, patience)
 }
 
 // Close closes what was opened.

@@ -1,25 +1,46 @@
-package collect
+// Package evidence reads from the three stores what sale.Audit judges. It only
+// reads, and may do so beside a sale under way.
+package evidence
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"sluice/shared/pgstore"
 	"sluice/shared/sale"
 )
 
-// restPause is how long to wait before looking again whether a sale is at rest.
-const restPause = 100 * time.Millisecond
+const (
+	restPause   = 100 * time.Millisecond // before looking again whether a sale is at rest
+	readTimeout = 30 * time.Second       // of one look: it reads a whole sale, beside stores that may be busy
+)
+
+// Stores are where the evidence is. Main packages fill in the adapters.
+type Stores struct {
+	// Postgres returns everything it says about a sale as of one moment.
+	Postgres interface {
+		AuditSale(ctx context.Context, saleID string) (sale.AuditRows, error)
+	}
+	Redis interface {
+		Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
+		// EachTicket may visit one twice while the hash grows.
+		EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
+		Buyers(ctx context.Context, saleID string, epoch int64) ([]string, error)
+	}
+	// Stream visits every hand-over that it holds, acknowledged ones included.
+	Stream interface {
+		HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, unreadable error) error) error
+	}
+}
 
 // Audit reads the evidence of one sale until it is at rest or patience is over,
 // and judges it. A sale still moving when patience is over is judged as under
 // way; one that stands still with unfinished work is judged as finished.
 // seen is what a client recorded, nil when none did.
-func (s *Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, patience time.Duration) (sale.Evidence, sale.Verdict, error) {
+func (s Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, patience time.Duration) (sale.Evidence, sale.Verdict, error) {
 	deadline := time.Now().Add(patience)
 	for {
-		e, err := s.Evidence(ctx, saleID)
+		e, err := s.read(ctx, saleID)
 		e.Client = seen
 		over := !time.Now().Before(deadline)
 		if err == nil {
@@ -39,9 +60,9 @@ func (s *Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, pat
 	}
 }
 
-// Evidence reads one sale from the three stores: Postgres first and, to see
+// read reads one sale from the three stores: Postgres first and, to see
 // whether anything moved meanwhile, Postgres and Redis once more at the end.
-func (s *Stores) Evidence(ctx context.Context, saleID string) (sale.Evidence, error) {
+func (s Stores) read(ctx context.Context, saleID string) (sale.Evidence, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	before, err := s.position(ctx, saleID)
@@ -76,12 +97,12 @@ func (s *Stores) Evidence(ctx context.Context, saleID string) (sale.Evidence, er
 
 // position is how far a sale has come in Postgres and Redis.
 type position struct {
-	rows     pgstore.AuditRows
+	rows     sale.AuditRows
 	snapshot sale.Snapshot
 	handOff  sale.HandOff
 }
 
-func (s *Stores) position(ctx context.Context, saleID string) (p position, err error) {
+func (s Stores) position(ctx context.Context, saleID string) (p position, err error) {
 	if p.rows, err = s.Postgres.AuditSale(ctx, saleID); err != nil {
 		return p, err
 	}
@@ -120,9 +141,9 @@ func evidenceOf(p position) sale.Evidence {
 
 // handedOver lists the rids in the stream. A message that cannot be decoded names
 // none; if it carried a reservation, its ticket is missed by the audit.
-func (s *Stores) handedOver(ctx context.Context, saleID string) ([]string, error) {
+func (s Stores) handedOver(ctx context.Context, saleID string) ([]string, error) {
 	var rids []string
-	err := s.Queue.HandOvers(ctx, saleID, func(_ uint64, h sale.HandOver, unreadable error) error {
+	err := s.Stream.HandOvers(ctx, saleID, func(_ uint64, h sale.HandOver, unreadable error) error {
 		if unreadable == nil {
 			for _, r := range h.Reservations {
 				rids = append(rids, r.RID)
