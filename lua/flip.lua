@@ -9,8 +9,7 @@ local token = ARGV[2]
 local stock, rank, accepted, served, unpaid, given = unpack(ARGV, 3, 8)
 local rev, opens, closes, limit, total, rebuy, allow, paused = unpack(ARGV, 9, 16)
 if meta[1] ~= EPOCH or meta[2] ~= 'loading' or meta[12] ~= token then return { state(), 0 } end
-local run_id = redis.call('INFO', 'server'):match('run_id:(%x+)')
-if redis.call('HGET', META, 'run_id') ~= run_id then return { state(), 0 } end
+if not same_process() then return { state(), 0 } end
 redis.call('SET', STOCK, stock)
 redis.call('HSET', COUNTERS, 'rank', rank, 'accepted', accepted, 'served', served, 'unpaid', unpaid, 'given', given)
 redis.call('HSET', META, 'state', 'live', 'rev', rev, 'opens_ms', opens, 'closes_ms', closes, 'limit', limit,

@@ -4,15 +4,30 @@
 -- ARGV[1]  epoch the caller believes in
 -- Reply[1] {live, epoch, version, sold_out, paused, opens_ms, closes_ms, now_ms,
 --           limit, total, stock, rank, accepted, served, unpaid, given}; live = 0
---           means STALE: the epoch is another one, is being loaded, or is gone,
---           and nothing was read or written beyond meta.
+--           means STALE: the epoch is another one, is being loaded, or is gone in
+--           whole or in part, or another process of Redis made it live than the one
+--           that executes this; nothing was read or written beyond meta.
 local META, STOCK, BUYERS, SLOTS, BOUND, TICKETS, HANDOFF, COUNTERS, ALLOW, ADJUSTED = unpack(KEYS)
 local EPOCH = ARGV[1]
 local clock = redis.call('TIME')
 local NOW = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local meta = redis.call('HMGET', META, 'epoch', 'state', 'version', 'sold_out', 'paused',
-  'opens_ms', 'closes_ms', 'limit', 'total', 'rebuy', 'allow', 'token')
-local LIVE = meta[1] == EPOCH and meta[2] == 'live'
+  'opens_ms', 'closes_ms', 'limit', 'total', 'rebuy', 'allow', 'token', 'run_id')
+
+-- A Redis that was started again or took over may have lost the last seconds of
+-- what was acknowledged, and says so by its run id alone.
+local function same_process()
+  local run_id = meta[13]
+  return run_id and run_id ~= '' and redis.call('INFO', 'server'):find('run_id:' .. run_id, 1, true) ~= nil
+end
+
+-- Once a rank was given there are tickets; before, there are none. The other keys
+-- may be empty, and are then not there.
+local function whole()
+  local there = redis.call('EXISTS', STOCK, COUNTERS, TICKETS, SLOTS)
+  return there == 4 or there == 2 and redis.call('EXISTS', STOCK) == 1 and redis.call('HGET', COUNTERS, 'rank') == '0'
+end
+local LIVE = meta[1] == EPOCH and meta[2] == 'live' and same_process() and whole()
 local OPENS, CLOSES, LIMIT = tonumber(meta[6]) or 0, tonumber(meta[7]) or 0, tonumber(meta[8]) or 0
 local PAUSED, REBUY, ALLOW_LISTED = meta[5] == '1', meta[10] == '1', meta[11] == '1'
 local version, sold_out = tonumber(meta[3]) or 0, meta[4] == '1'

@@ -154,3 +154,59 @@ func TestConfigure_NewerRevMovesTheWindowAndRaisesTheVersion(t *testing.T) {
 		t.Errorf("another epoch: %v", err)
 	}
 }
+
+// A Redis that comes back with its data has another run id, whatever the data say.
+func TestEveryScript_StaleOnceAnotherProcessExecutesIt(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartRedis(t.Context(), devstack.Options{})
+	must(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	c, err := Open(Config{URL: server.URL(), Timeout: 5 * time.Second})
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	s := newLoadedSale(t, c, 5)
+	a := attempt("ada")
+	reserve(t, c, s, a)
+	must(t, server.Stop()) // in good order: nothing is lost, but nobody could know
+	must(t, server.Restart(t.Context()))
+	for name, err := range everyCall(t, c, s, a.RID) {
+		if !errors.Is(err, sale.ErrStale) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, c.Fence(t.Context(), s.ID, 2, "next"))
+}
+
+func TestEveryScript_StaleWhenAKeyIsGone(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	for i, gone := range map[string]int{"stock": 1, "slots": 3, "tickets": 5, "counters": 7} {
+		s := newLoadedSale(t, c, 5)
+		a := attempt("ada")
+		reserve(t, c, s, a)
+		must(t, c.rdb.Del(t.Context(), keys(s.ID, 1)[gone]).Err())
+		for name, err := range everyCall(t, c, s, a.RID) {
+			if !errors.Is(err, sale.ErrStale) {
+				t.Errorf("%s without %s: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// everyCall makes every call that needs a live sale and returns its error.
+func everyCall(t *testing.T, c *Client, s sale.Sale, rid string) map[string]error {
+	t.Helper()
+	ctx, errs := t.Context(), map[string]error{}
+	_, _, errs["reserve"] = c.Reserve(ctx, s.ID, 1, []sale.Attempt{attempt("bob")})
+	_, _, errs["settle"] = c.Settle(ctx, s.ID, 1, []sale.Settlement{confirmed(rid)})
+	_, _, errs["release"] = c.Release(ctx, s.ID, 1, []sale.Release{{RID: rid, Status: sale.StatusExpired, Give: 1}})
+	_, errs["overdue"] = c.Overdue(ctx, s.ID, 1, 0, 10)
+	errs["handed over"] = c.HandedOver(ctx, s.ID, 1, []string{rid})
+	_, _, errs["tickets"] = c.Tickets(ctx, s.ID, 1, []string{rid})
+	_, _, errs["tickets of a user"] = c.TicketsOf(ctx, s.ID, 1, "ada")
+	_, _, errs["snapshot"] = c.Snapshot(ctx, s.ID, 1)
+	e := entry(s)
+	e.Rev = 9
+	_, _, errs["configure"] = c.Configure(ctx, e)
+	return errs
+}
