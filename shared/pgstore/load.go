@@ -59,23 +59,86 @@ func dropConn(conn *pgxpool.Conn) {
 }
 
 // BeginLoad makes the next epoch, above the given one too, and marks the sale
-// as rebuilding: orders of older epochs are refused from here on. It returns
-// the entry to announce, or ErrNoSale, ErrRetired.
+// as rebuilding: nothing is reserved at older epochs any more once Redis is fenced. A load
+// that was broken off before is forgotten. It returns the entry to announce, or
+// ErrNoSale, ErrRetired.
 func (s *Store) BeginLoad(ctx context.Context, saleID string, above int64) (sale.Entry, error) {
 	var entry sale.Entry
 	err := s.changeSale(ctx, saleID, func(ctx context.Context, tx pgx.Tx) (err error) {
-		entry, err = oneEntry(ctx, tx, `
-			UPDATE sales SET epoch = greatest(epoch, $2) + 1, rebuilding = true, rev = rev + 1
-			WHERE sale_id = $1 RETURNING `+entryColumns, saleID, above)
-		if err == nil && entry.Retired {
-			return ErrRetired // rolls the epoch back
-		}
+		entry, err = begin(ctx, tx, saleID, above)
 		return err
 	})
 	if err != nil {
 		return sale.Entry{}, fmt.Errorf("cannot begin load of sale %s: %w", saleID, err)
 	}
 	return entry, nil
+}
+
+func begin(ctx context.Context, tx pgx.Tx, saleID string, above int64) (sale.Entry, error) {
+	// The sequence of a load that never went live is nobody's border: what waits
+	// behind it is a matter for the load that begins now.
+	_, err := tx.Exec(ctx, `
+		DELETE FROM rebuilds r USING sales s
+		WHERE s.sale_id = $1 AND s.rebuilding AND r.sale_id = s.sale_id AND r.epoch = s.epoch`, saleID)
+	if err != nil {
+		return sale.Entry{}, err
+	}
+	entry, err := oneEntry(ctx, tx, `
+		UPDATE sales SET epoch = greatest(epoch, $2) + 1, rebuilding = true, rev = rev + 1
+		WHERE sale_id = $1 RETURNING `+entryColumns, saleID, above)
+	if err == nil && entry.Retired {
+		return entry, ErrRetired // rolls the epoch back
+	}
+	return entry, err
+}
+
+// RequestRebuild begins the rebuild of a sale, to be run by any worker, unless one is
+// under way or, with at > 0, the sale has left that epoch. It returns the entry as it
+// then is, and whether this call made the request. above is an epoch that the next
+// one must exceed too. ErrNoSale, ErrRetired, ErrNotLoaded.
+func (s *Store) RequestRebuild(ctx context.Context, saleID string, at, above int64) (entry sale.Entry, requested bool, err error) {
+	err = s.changeSale(ctx, saleID, func(ctx context.Context, tx pgx.Tx) (err error) {
+		entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, saleID)
+		switch {
+		case err != nil:
+			return err
+		case entry.Retired:
+			return ErrRetired
+		case entry.Epoch == 0:
+			return ErrNotLoaded
+		case entry.Rebuilding || at > 0 && entry.Epoch != at:
+			return nil
+		}
+		entry, err = begin(ctx, tx, saleID, above)
+		requested = err == nil
+		return err
+	})
+	if err != nil {
+		return sale.Entry{}, false, fmt.Errorf("cannot request rebuild of sale %s: %w", saleID, err)
+	}
+	return entry, requested, nil
+}
+
+// SetLastSequence notes up to which hand-over the load of this epoch orders those of
+// older epochs; the first note stays. ErrStaleEpoch when a later load has begun, or
+// this one has ended.
+func (s *Store) SetLastSequence(ctx context.Context, saleID string, epoch int64, sequence uint64) error {
+	// Behind the closed gate: who still found no note has committed, so that the count
+	// which follows sees it.
+	err := s.changeSale(ctx, saleID, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO rebuilds (sale_id, epoch, last_seq)
+			SELECT sale_id, epoch, $3 FROM sales WHERE sale_id = $1 AND epoch = $2 AND rebuilding
+			ON CONFLICT (sale_id, epoch) DO UPDATE SET last_seq = rebuilds.last_seq`, saleID, epoch, int64(sequence))
+		if err == nil && tag.RowsAffected() == 0 {
+			return ErrStaleEpoch
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cannot note the last sequence of sale %s at epoch %d: %w", saleID, epoch, err)
+	}
+	return nil
 }
 
 // FinishLoad ends the rebuild of this epoch and returns the entry to announce.

@@ -19,6 +19,7 @@ type Batch struct {
 	PriceMinor   int64 // minor units of Currency, for each
 	Currency     string
 	Reservations []sale.Reservation // up to 500, in any order; a rid may be there twice
+	Sequences    []uint64           // of the hand-over of each; nil when unknown: then an older epoch is refused
 }
 
 // Fate is what Order did with a reservation.
@@ -26,11 +27,12 @@ type Fate string
 
 // Fates of a reservation.
 const (
-	FateOrdered   Fate = "ordered"   // its row is new and holds a unit
-	FateKnown     Fate = "known"     // its row was there: nothing moved
-	FateDuplicate Fate = "duplicate" // rejected: another rid holds the slot
-	FateSurplus   Fate = "surplus"   // rejected: no unit left, a bug or a lost Redis
-	FateInvalid   Fate = "invalid"   // rejected by Reject: orders refuses it for what it is
+	FateOrdered    Fate = "ordered"    // its row is new and holds a unit
+	FateKnown      Fate = "known"      // its row was there: nothing moved
+	FateDuplicate  Fate = "duplicate"  // rejected: another rid holds the slot
+	FateSurplus    Fate = "surplus"    // rejected: no unit left, a bug or a lost Redis
+	FateInvalid    Fate = "invalid"    // rejected by Reject: orders refuses it for what it is
+	FateSuperseded Fate = "superseded" // rejected: handed over after the rebuild of its epoch had counted
 )
 
 // Verdict is what Postgres says about one reservation.
@@ -46,8 +48,8 @@ type Verdict struct {
 // Result is a batch decided: one verdict for each distinct rid, in the order
 // in which the batch first names it, and how many met each fate.
 type Result struct {
-	Verdicts                            []Verdict
-	Ordered, Known, Duplicates, Surplus int
+	Verdicts                                        []Verdict
+	Ordered, Known, Duplicates, Surplus, Superseded int
 }
 
 // Order decides a batch in one transaction: every reservation gets its row, and
@@ -56,7 +58,9 @@ type Result struct {
 // with others, as often as needed; that is also how a caller learns what a
 // COMMIT of unknown outcome did. Rejected reservations have a release to apply.
 //
-// ErrNoSale, ErrRetired and ErrStaleEpoch refuse the batch; ErrInvalid says that
+// A batch of an older epoch is decided by the rebuild that replaced it, see epochs.go.
+//
+// ErrNoSale, ErrRetired, ErrStaleEpoch and BeyondError refuse the batch; ErrInvalid says that
 // a reservation in it, or several, will be refused for ever: Reject decides one
 // that stands alone. Nothing is written.
 func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
@@ -87,6 +91,7 @@ type decision struct {
 	tx       pgx.Tx
 	batch    Batch
 	hold     time.Duration      // time to pay
+	lastSeq  uint64             // of the hand-overs that are ordered; later ones are superseded
 	ordered  []sale.Reservation // their rows are new; they hold units once takeUnits is done
 	verdicts map[string]Verdict // by rid
 }
@@ -98,6 +103,10 @@ type decision struct {
 // turn the order of locks round.
 func (d *decision) decide(ctx context.Context, reservations []sale.Reservation) error {
 	if err := d.lockSale(ctx); err != nil {
+		return err
+	}
+	reservations, beyond := d.split(reservations)
+	if err := d.supersede(ctx, beyond); err != nil {
 		return err
 	}
 	conflicts, err := d.insert(ctx, reservations)
@@ -117,11 +126,11 @@ func (d *decision) decide(ctx context.Context, reservations []sale.Reservation) 
 // lockSale keeps the epoch as it is until the commit.
 func (d *decision) lockSale(ctx context.Context) error {
 	var epoch int64
-	var retired bool
+	var retired, rebuilding bool
 	statements := &pgx.Batch{} // one round trip; the second one's snapshot is taken after the first has waited
 	statements.Queue(passGate, d.batch.SaleID)
-	statements.Queue(`SELECT epoch, retired, hold FROM sales WHERE sale_id = $1 FOR SHARE`, d.batch.SaleID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&epoch, &retired, &d.hold) })
+	statements.Queue(`SELECT epoch, retired, rebuilding, hold FROM sales WHERE sale_id = $1 FOR SHARE`, d.batch.SaleID).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&epoch, &retired, &rebuilding, &d.hold) })
 	err := d.tx.SendBatch(ctx, statements).Close()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -130,10 +139,8 @@ func (d *decision) lockSale(ctx context.Context) error {
 		return fmt.Errorf("lock sale: %w", err)
 	case retired:
 		return ErrRetired
-	case epoch != d.batch.Epoch:
-		return fmt.Errorf("%w: batch has %d, sale has %d", ErrStaleEpoch, d.batch.Epoch, epoch)
 	}
-	return nil
+	return d.placeEpoch(ctx, epoch, rebuilding)
 }
 
 // insert makes a pending row of every reservation that is neither decided nor
@@ -202,6 +209,8 @@ func (d *decision) result(reservations []sale.Reservation) Result {
 			result.Duplicates++
 		case FateSurplus:
 			result.Surplus++
+		case FateSuperseded:
+			result.Superseded++
 		case FateInvalid: // only Reject says so
 		}
 	}

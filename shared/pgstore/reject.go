@@ -20,7 +20,7 @@ import (
 // give 1. Unless another rid holds the slot: then Redis has forgotten that one,
 // and the unit stands for the holder's, as with any duplicate.
 //
-// ErrNoSale, ErrRetired and ErrStaleEpoch refuse the batch; nothing is written.
+// ErrNoSale, ErrRetired, ErrStaleEpoch and BeyondError refuse the batch; nothing is written.
 func (s *Store) Reject(ctx context.Context, b Batch, sequence uint64, cause error) (Verdict, error) {
 	r := b.Reservations[0]
 	var verdict Verdict
@@ -42,7 +42,10 @@ func (s *Store) Reject(ctx context.Context, b Batch, sequence uint64, cause erro
 		verdict = Verdict{
 			RID: r.RID, State: sale.OrderRejected, Reason: sale.ReasonInvalid, Fate: FateInvalid, Holder: found.slotHolder,
 		}
-		if found.slotHolder != "" {
+		switch {
+		case sequence > d.lastSeq:
+			verdict.Reason, verdict.Fate, verdict.Holder = sale.ReasonSuperseded, FateSuperseded, ""
+		case found.slotHolder != "":
 			verdict.Reason = sale.ReasonDuplicate
 		}
 		return d.writeInvalid(ctx, verdict, sequence, cause)
@@ -112,14 +115,14 @@ func (d *decision) insertRejected(ctx context.Context, v Verdict) error {
 	if err != nil {
 		return fmt.Errorf("insert rejected order: %w", err)
 	}
-	give := 1
-	if v.Holder != "" {
+	give, superseded := 1, v.Reason == sale.ReasonSuperseded
+	if v.Holder != "" || superseded {
 		give = 0
 	}
 	_, err = d.tx.Exec(ctx, `
-		INSERT INTO releases (rid, sale_id, status, reason, give, holder)
-		VALUES ($1::text::uuid, $2, 'rejected', $3, $4, nullif($5::text, '')::uuid)`,
-		r.RID, d.batch.SaleID, v.Reason, give, v.Holder)
+		INSERT INTO releases (rid, sale_id, status, reason, give, holder, applied_at)
+		VALUES ($1::text::uuid, $2, 'rejected', $3, $4, nullif($5::text, '')::uuid, CASE WHEN $6 THEN now() END)`,
+		r.RID, d.batch.SaleID, v.Reason, give, v.Holder, superseded)
 	if err != nil {
 		return fmt.Errorf("insert release: %w", err)
 	}

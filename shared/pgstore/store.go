@@ -18,6 +18,7 @@ var (
 	ErrLoaded     = errors.New("sale is loaded and cannot change")
 	ErrLocked     = errors.New("sale is locked by another process")
 	ErrInvalid    = errors.New("the database refuses a reservation for what it is")
+	ErrNotLoaded  = errors.New("sale was never loaded")
 )
 
 // Config of a Store. Zero values mean the defaults.

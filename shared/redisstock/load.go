@@ -13,18 +13,11 @@ import (
 // since: the load starts over with the next epoch.
 var ErrFence = errors.New("the fence of this load is gone")
 
-// LoadTicket is a ticket as a load writes it.
-type LoadTicket struct {
-	sale.Ticket
-	HoldsSlot bool
-}
-
-// Live is what an epoch starts with, beside its tickets.
-type Live struct {
-	Entry                                 sale.Entry // configuration; Entry.Epoch is the epoch that goes live
-	Total, Stock                          int64      // units
-	Rank, Accepted, Served, Unpaid, Given int64      // counters, see sale.Snapshot
-}
+// What a load writes.
+type (
+	LoadTicket = sale.LoadTicket
+	Live       = sale.Live
+)
 
 // Fence marks the sale as loading towards epoch. Until Flip every other call on
 // the sale returns sale.ErrStale.
