@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/shared/load"
 	"sluice/shared/pgstore"
 	"sluice/shared/service"
 )
@@ -62,7 +63,7 @@ func TestApply_RepeatedChangesNothing(t *testing.T) {
 func TestApply_ResumesAfterAKillAtAnyPoint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, point := range []string{pointApplied, pointBegun, pointFenced, pointFlipped, pointFinished} {
+	for _, point := range []string{pointApplied, load.Begun, load.Fenced, load.Flipped, load.Finished} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			b := &bench{t, b.vars, b.postgres, b.redis, b.raw, b.queue}
@@ -72,7 +73,7 @@ func TestApply_ResumesAfterAKillAtAnyPoint(t *testing.T) {
 			if entry := b.entry(id); entry.ID != id {
 				t.Fatal("the kill came before the catalogue was written")
 			}
-			if point != pointFlipped { // then only Postgres has not heard of it
+			if point != load.Flipped { // then only Postgres has not heard of it
 				b.refuse("differ", "verify", id)
 			}
 			b.run("apply", file)
@@ -89,9 +90,9 @@ func TestApply_KilledTwiceStillResumes(t *testing.T) {
 	b := newBench(t)
 	id := newName()
 	file := b.file(saleText(id, opensLater, ""))
-	b.runKilled(pointFenced, "apply", file)
-	b.runKilled(pointFlipped, "apply", file)
-	b.runKilled(pointFinished, "apply", file)
+	b.runKilled(load.Fenced, "apply", file)
+	b.runKilled(load.Flipped, "apply", file)
+	b.runKilled(load.Finished, "apply", file)
 	b.run("apply", file)
 	b.run("verify", id)
 	if epoch := b.entry(id).Epoch; epoch != 2 {

@@ -58,13 +58,9 @@ func (s *stores) saleIDs(ctx context.Context) ([]string, error) {
 // loadAll loads each sale that needs it. One sale's error does not keep the
 // others back.
 func (s *stores) loadAll(ctx context.Context, in input, ids []string) error {
-	announced, err := s.announced(ctx)
-	if err != nil {
-		return err
-	}
 	var failed []error
 	for _, id := range ids {
-		done, err := s.load(ctx, id, announced[id].Epoch)
+		done, err := s.load(ctx, id)
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"sluice/shared/failpoint"
 	"sluice/shared/jetqueue"
+	"sluice/shared/load"
 	"sluice/shared/pgstore"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
@@ -20,14 +22,8 @@ const (
 	maxConns         = 4 // the lock of a sale holds one
 )
 
-// Failpoints between the steps of apply and load.
-const (
-	pointApplied  = "applied"  // Postgres has the catalogue
-	pointBegun    = "begun"    // Postgres has handed out the epoch
-	pointFenced   = "fenced"   // Redis refuses everything but this load
-	pointFlipped  = "flipped"  // Redis is live at the epoch
-	pointFinished = "finished" // Postgres says so; the catalogue does not yet
-)
+// pointApplied is a failpoint: Postgres has the catalogue. Those of a load follow.
+const pointApplied = "applied"
 
 // stores are the three stores, each of which has answered.
 type stores struct {
@@ -35,6 +31,7 @@ type stores struct {
 	redis    *redisstock.Client
 	queue    *jetqueue.Queue
 	points   *failpoint.Set
+	log      *slog.Logger
 }
 
 // openStores connects to all three before anything is changed in one of them.
@@ -43,8 +40,8 @@ func openStores(ctx context.Context, in input, f storeFlags) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stores{}
-	s.points, err = failpoint.Load(in.getenv, log, pointApplied, pointBegun, pointFenced, pointFlipped, pointFinished)
+	s := &stores{log: log}
+	s.points, err = failpoint.Load(in.getenv, log, append(load.Points(), pointApplied)...)
 	if err != nil {
 		return nil, err
 	}

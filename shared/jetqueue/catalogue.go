@@ -74,6 +74,23 @@ func putOnce(ctx context.Context, catalog jetstream.KeyValue, e sale.Entry) (cha
 	return err == nil, err
 }
 
+// Announced reads what the catalogue has of a sale; false when it has nothing.
+func (q *Queue) Announced(ctx context.Context, saleID string) (sale.Entry, bool, error) {
+	catalog, err := q.bucket(ctx)
+	if err != nil {
+		return sale.Entry{}, false, err
+	}
+	stored, err := catalog.Get(ctx, saleID)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return sale.Entry{}, false, nil
+	}
+	if err != nil {
+		return sale.Entry{}, false, fmt.Errorf("cannot read sale %s from the catalogue: %w", saleID, err)
+	}
+	e, err := decodeEntry(stored)
+	return e, err == nil, err
+}
+
 // Entries reads the whole catalogue, in no order.
 func (q *Queue) Entries(ctx context.Context) ([]sale.Entry, error) {
 	catalog, err := q.bucket(ctx)

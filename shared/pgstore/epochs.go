@@ -23,7 +23,7 @@ import (
 //	                              count left its unit free
 //	no note, no load under way    ErrStaleEpoch: nobody knows
 //
-// Loads that never went live leave no note behind, see begin.
+// Loads that never went live leave no note behind, see nextEpoch.
 
 // BeyondError refuses a batch of an older epoch that reaches beyond the last sequence
 // which the load under way orders. Up to LastSeq its hand-overs can be ordered now.

@@ -115,8 +115,10 @@ func TestOrder_OlderEpochThatNoLoadReplacedIsRefused(t *testing.T) {
 func TestBeginLoad_ForgetsTheBorderOfALoadThatNeverWentLive(t *testing.T) {
 	t.Parallel()
 	s := rebuilding(t)
-	must(t, s.SetLastSequence(t.Context(), "phone", 2, 7))
 	_, err := s.BeginLoad(t.Context(), "phone", 0)
+	must(t, err)
+	must(t, s.SetLastSequence(t.Context(), "phone", 2, 7))
+	_, err = s.BeginLoad(t.Context(), "phone", 0)
 	must(t, err)
 	if err := s.SetLastSequence(t.Context(), "phone", 2, 9); !errors.Is(err, ErrStaleEpoch) {
 		t.Errorf("the load that lost notes a sequence: %v", err)
@@ -224,5 +226,24 @@ func TestCount_EveryDecidedReservationHasATicketAndUnitsAddUp(t *testing.T) {
 	}
 	if err := s.Count(t.Context(), "phone", 1, sale.LoadParts{}); !errors.Is(err, ErrStaleEpoch) {
 		t.Errorf("count of an epoch that is not under load: %v", err)
+	}
+}
+
+func TestBeginLoad_EveryRunHasAnEpochOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := rebuilding(t) // epoch 2 is requested
+	for i, step := range []struct{ above, want int64 }{{1, 2}, {1, 3}, {0, 4}} {
+		entry, err := s.BeginLoad(t.Context(), "phone", step.above)
+		must(t, err)
+		if entry.Epoch != step.want {
+			t.Errorf("run %d is at epoch %d, want %d", i, entry.Epoch, step.want)
+		}
+	}
+	_, err := s.FinishLoad(t.Context(), "phone", 4)
+	must(t, err)
+	_, _, err = s.RequestRebuild(t.Context(), "phone", 0, 0)
+	must(t, err)
+	if entry, err := s.BeginLoad(t.Context(), "phone", 7); err != nil || entry.Epoch != 8 {
+		t.Errorf("a requested epoch below a survivor: %+v, %v", entry, err)
 	}
 }

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,14 +59,23 @@ func dropConn(conn *pgxpool.Conn) {
 	_ = conn.Hijack().Close(ctx)
 }
 
-// BeginLoad makes the next epoch, above the given one too, and marks the sale
-// as rebuilding: nothing is reserved at older epochs any more once Redis is fenced. A load
-// that was broken off before is forgotten. It returns the entry to announce, or
-// ErrNoSale, ErrRetired.
+// BeginLoad gives the caller an epoch of its own to load: the one that was requested,
+// if nobody has begun with it, else the next. It is above the given one in any case. The
+// sale is marked as rebuilding, and a load that was broken off is forgotten. It returns
+// the entry to announce, or ErrNoSale, ErrRetired.
 func (s *Store) BeginLoad(ctx context.Context, saleID string, above int64) (sale.Entry, error) {
 	var entry sale.Entry
 	err := s.changeSale(ctx, saleID, func(ctx context.Context, tx pgx.Tx) (err error) {
-		entry, err = begin(ctx, tx, saleID, above)
+		entry, err = oneEntry(ctx, tx, `
+			UPDATE sales SET loading_epoch = epoch
+			WHERE sale_id = $1 AND rebuilding AND NOT retired AND loading_epoch < epoch AND epoch > $2
+			RETURNING `+entryColumns, saleID, above)
+		if !errors.Is(err, ErrNoSale) {
+			return err
+		}
+		if entry, err = nextEpoch(ctx, tx, saleID, above); err == nil {
+			_, err = tx.Exec(ctx, `UPDATE sales SET loading_epoch = epoch WHERE sale_id = $1`, saleID)
+		}
 		return err
 	})
 	if err != nil {
@@ -74,7 +84,7 @@ func (s *Store) BeginLoad(ctx context.Context, saleID string, above int64) (sale
 	return entry, nil
 }
 
-func begin(ctx context.Context, tx pgx.Tx, saleID string, above int64) (sale.Entry, error) {
+func nextEpoch(ctx context.Context, tx pgx.Tx, saleID string, above int64) (sale.Entry, error) {
 	// The sequence of a load that never went live is nobody's border: what waits
 	// behind it is a matter for the load that begins now.
 	_, err := tx.Exec(ctx, `
@@ -109,7 +119,7 @@ func (s *Store) RequestRebuild(ctx context.Context, saleID string, at, above int
 		case entry.Rebuilding || at > 0 && entry.Epoch != at:
 			return nil
 		}
-		entry, err = begin(ctx, tx, saleID, above)
+		entry, err = nextEpoch(ctx, tx, saleID, above)
 		requested = err == nil
 		return err
 	})
@@ -120,7 +130,7 @@ func (s *Store) RequestRebuild(ctx context.Context, saleID string, at, above int
 }
 
 // SetLastSequence notes up to which hand-over the load of this epoch orders those of
-// older epochs; the first note stays. ErrStaleEpoch when a later load has begun, or
+// older epochs; ErrStaleEpoch when a later load has begun, or
 // this one has ended.
 func (s *Store) SetLastSequence(ctx context.Context, saleID string, epoch int64, sequence uint64) error {
 	// Behind the closed gate: who still found no note has committed, so that the count
@@ -129,7 +139,7 @@ func (s *Store) SetLastSequence(ctx context.Context, saleID string, epoch int64,
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO rebuilds (sale_id, epoch, last_seq)
 			SELECT sale_id, epoch, $3 FROM sales WHERE sale_id = $1 AND epoch = $2 AND rebuilding
-			ON CONFLICT (sale_id, epoch) DO UPDATE SET last_seq = rebuilds.last_seq`, saleID, epoch, int64(sequence))
+			ON CONFLICT (sale_id, epoch) DO UPDATE SET last_seq = EXCLUDED.last_seq`, saleID, epoch, int64(sequence))
 		if err == nil && tag.RowsAffected() == 0 {
 			return ErrStaleEpoch
 		}

@@ -9,9 +9,8 @@ import (
 	"sluice/shared/sale"
 )
 
-// ErrFence says that another loader fenced the sale, or that Redis was restarted
-// since: the load starts over with the next epoch.
-var ErrFence = errors.New("the fence of this load is gone")
+// ErrFence is sale.ErrFence.
+var ErrFence = sale.ErrFence
 
 // What a load writes.
 type (

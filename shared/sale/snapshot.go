@@ -9,6 +9,10 @@ import (
 // is loading it, or holds nothing of the sale. Nothing was read or written.
 var ErrStale = errors.New("sale is not live in redis at this epoch")
 
+// ErrFence says that another load fenced the sale, or that Redis was restarted since:
+// the load starts over with the next epoch.
+var ErrFence = errors.New("the fence of this load is gone")
+
 // Snapshot is a sale's state in Redis at one moment. Every script replies with
 // one. Beside ErrStale only Epoch and Now mean anything.
 type Snapshot struct {

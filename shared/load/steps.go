@@ -1,0 +1,125 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/shared/sale"
+)
+
+// settleOlder has everything decided that anybody was answered 202 for before the fence.
+func (l *Loader) settleOlder(ctx context.Context, done *Done) (err error) {
+	e := done.Entry
+	start := time.Now()
+	if e.Epoch > 1 { // before the first epoch nobody reserved anything
+		if err := pause(ctx, sale.AnswersOver); err != nil {
+			return err
+		}
+	}
+	done.Waiting = time.Since(start)
+	if err := l.Hit(Waited); err != nil {
+		return err
+	}
+	if done.Last, err = l.lastSequence(ctx, e.ID); err != nil {
+		return err
+	}
+	if err := l.Truth.SetLastSequence(ctx, e.ID, e.Epoch, done.Last); err != nil {
+		return err
+	}
+	if done.Last > 0 {
+		if err := l.awaitOrders(ctx, e.ID, done.Last); err != nil {
+			return fmt.Errorf("cannot load sale %s: hand-overs up to %d wait for a worker to order them: %w", e.ID, done.Last, err)
+		}
+	}
+	done.Ordering = time.Since(start) - done.Waiting
+	return nil
+}
+
+func (l *Loader) lastSequence(ctx context.Context, saleID string) (uint64, error) {
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	return l.Queue.LastSequence(call, saleID)
+}
+
+// reportEvery is how often a load that waits for orders says so.
+const reportEvery = 10 * time.Second
+
+// awaitOrders waits until every hand-over up to last is acknowledged, which is after
+// its orders were committed. There is no time after which it would be right to go on.
+func (l *Loader) awaitOrders(ctx context.Context, saleID string, last uint64) error {
+	report := time.Now().Add(reportEvery)
+	for {
+		done, err := l.acknowledged(ctx, saleID, last)
+		if done {
+			return nil
+		}
+		if time.Now().After(report) {
+			l.Log.Warn("load waits for hand-overs to be ordered", "sale", saleID, "last_seq", last, "error", err)
+			report = time.Now().Add(reportEvery)
+		}
+		if ended := pause(ctx, askAgain); ended != nil {
+			return errors.Join(ended, err)
+		}
+	}
+}
+
+func (l *Loader) acknowledged(ctx context.Context, saleID string, last uint64) (bool, error) {
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	done, err := l.Queue.Acknowledged(call, saleID, last)
+	return done && err == nil, err
+}
+
+// fill counts, loads and flips. Postgres is read while Redis takes in what was read
+// before, a few pages at a time.
+func (l *Loader) fill(ctx context.Context, done *Done, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	start := time.Now()
+	e := done.Entry
+	pages := make(chan []sale.LoadTicket, 2)
+	group, both := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(pages)
+		return l.Truth.Count(both, e.ID, e.Epoch, sale.LoadParts{
+			Live: func(live sale.Live) error {
+				done.Live = live
+				return l.Hit(Counted)
+			},
+			Allow: func(users []string) error { return l.Stock.LoadAllow(both, e.ID, e.Epoch, token, users) },
+			Tickets: func(page []sale.LoadTicket) error {
+				select {
+				case pages <- page:
+					return nil
+				case <-both.Done():
+					return both.Err()
+				}
+			},
+		})
+	})
+	group.Go(func() error {
+		for page := range pages { // one after the other: a slot is the last one's
+			if err := l.Stock.LoadTickets(both, e.ID, e.Epoch, token, page); err != nil {
+				return err
+			}
+			done.Tickets += len(page)
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := l.Hit(Loaded); err != nil {
+		return err
+	}
+	// As of the count: what the operator changed since is brought by the convergence loop.
+	if err := l.Stock.Flip(ctx, token, done.Live); err != nil {
+		return err
+	}
+	done.Loading = time.Since(start)
+	return nil
+}
