@@ -62,7 +62,10 @@ func (r rows) Bury(ctx context.Context, u fulfil.Unreadable) (created bool, err 
 
 // refusal tells fulfil's refusals from faults.
 func refusal(err error) error {
+	var beyond *pgstore.BeyondError
 	switch {
+	case errors.As(err, &beyond):
+		return &fulfil.BeyondError{LastSeq: beyond.LastSeq, Cause: err}
 	case errors.Is(err, pgstore.ErrStaleEpoch) || errors.Is(err, pgstore.ErrRetired) || errors.Is(err, pgstore.ErrNoSale):
 		return fmt.Errorf("%w: %w", fulfil.ErrRefused, err)
 	case errors.Is(err, pgstore.ErrInvalid):

@@ -21,6 +21,7 @@ type config struct {
 	redisPool                 int
 	redisTimeout, statement   time.Duration
 	drain, expireEvery        time.Duration
+	rebuilds                  int
 	fulfil                    fulfil.Config
 }
 
@@ -42,6 +43,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
 	fs.DurationVar(&c.drain, "drain", time.Second, "time to answer buyers on after SIGTERM while unready")
 	fs.DurationVar(&c.expireEvery, "expire-every", time.Second, "how often to look for orders that were not paid in time")
+	fs.IntVar(&c.rebuilds, "rebuilds", 4, "most sales that this worker rebuilds at a time; each takes two connections to Postgres")
 	fs.DurationVar(&c.fulfil.AckWait, "ack-wait", 10*time.Second, "after which a dead worker's hand-overs are delivered to others; renewed while at work")
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batch in hand after SIGTERM")
@@ -66,6 +68,8 @@ func (c config) check() error {
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) and -statement-timeout (SLUICE_STATEMENT_TIMEOUT) must be positive")
 	case c.expireEvery < 10*time.Millisecond:
 		return service.UsageErrorf("-expire-every (SLUICE_EXPIRE_EVERY) must be at least 10ms, is %s", c.expireEvery)
+	case c.rebuilds < 1:
+		return service.UsageErrorf("-rebuilds (SLUICE_REBUILDS) must be at least 1, is %d", c.rebuilds)
 	case c.fulfil.AckWait < time.Second:
 		return service.UsageErrorf("-ack-wait (SLUICE_ACK_WAIT) must be at least 1s, is %s", c.fulfil.AckWait)
 	case c.fulfil.SweepAfter < sale.AnswersOver:

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	points, err := failpoint.Load(getenv, log, fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired)
+	points, err := failpoint.Load(getenv, log, append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired)...)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
 	defer stock.Close()
-	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, stock: stock, log: log})
+	heal, err := openHealing(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer heal.close()
+	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, stock: stock, heal: heal, log: log})
 }
 
 // parts are what a worker works with, beside the connection to the stream.
@@ -75,6 +80,7 @@ type parts struct {
 	store    *pgstore.Store // for orders
 	buyers   *pgstore.Store // for what buyers ask: it must not take the orders' connections
 	stock    *redisstock.Client
+	heal     healing
 	log      *slog.Logger
 }
 
@@ -117,6 +123,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	loops.Go(func() { converge.Run(ctx) })
 	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, lifecycle.NewMetrics(registry), p.log)
 	loops.Go(func() { expiry.Run(ctx) })
+	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
+	loops.Go(func() { rebuilds.Run(ctx) })
 	loops.Go(func() { dependencies.Watch(ctx) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())

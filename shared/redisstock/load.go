@@ -12,11 +12,11 @@ import (
 // ErrFence is sale.ErrFence.
 var ErrFence = sale.ErrFence
 
-// What a load writes.
-type (
-	LoadTicket = sale.LoadTicket
-	Live       = sale.Live
-)
+// LoadTicket is sale.LoadTicket.
+type LoadTicket = sale.LoadTicket
+
+// Live is sale.Live.
+type Live = sale.Live
 
 // Fence marks the sale as loading towards epoch. Until Flip every other call on
 // the sale returns sale.ErrStale.

@@ -18,16 +18,22 @@ func (c *consumer) order(work context.Context, g gathered, b Batch) ([]Verdict, 
 	case n == 1:
 		return c.reject(work, g, b, err)
 	default:
-		half := b
-		half.Reservations = b.Reservations[:n/2]
-		first, err := c.order(work, g, half)
+		lower, upper := b.halves()
+		first, err := c.order(work, g, lower)
 		if err != nil {
 			return nil, err
 		}
-		half.Reservations = b.Reservations[n/2:]
-		second, err := c.order(work, g, half)
+		second, err := c.order(work, g, upper)
 		return append(first, second...), err
 	}
+}
+
+func (b Batch) halves() (lower, upper Batch) {
+	lower, upper = b, b
+	n := len(b.Reservations) / 2
+	lower.Reservations, upper.Reservations = b.Reservations[:n], b.Reservations[n:]
+	lower.Sequences, upper.Sequences = b.Sequences[:n], b.Sequences[n:]
+	return lower, upper
 }
 
 // reject gives a bad reservation its outcome and its dead letter.

@@ -12,7 +12,8 @@ import (
 const (
 	shortestPause = 100 * time.Millisecond // after a first fault
 	longestPause  = 5 * time.Second
-	refusedPause  = 5 * time.Second // before a hand-over that Postgres refuses for now comes again
+	refusedPause  = 5 * time.Second        // before a hand-over that Postgres refuses for now comes again
+	beyondPause   = 500 * time.Millisecond // before one comes again that waits for the end of a rebuild
 )
 
 // Refusals of a batch by Postgres; every other error is a fault of the moment.
@@ -23,6 +24,18 @@ var (
 	// ErrInvalid is of one or more reservations in it, for what they are.
 	ErrInvalid = errors.New("reservation is invalid")
 )
+
+// BeyondError refuses a batch of an older epoch of which a part must wait for the end
+// of the rebuild that replaces it; hand-overs up to LastSeq can be decided now.
+type BeyondError struct {
+	LastSeq uint64
+	Cause   error
+}
+
+func (e *BeyondError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *BeyondError) Unwrap() error { return e.Cause }
 
 // consumer brings the hand-overs of one sale to Postgres, one batch at a time.
 // After a fault of the moment it gives back what it has and pulls nothing for
@@ -73,7 +86,11 @@ func (c *consumer) step(work context.Context) error {
 		return nil
 	}
 	err := c.decide(work, batch)
+	var beyond *BeyondError
 	switch {
+	case errors.As(err, &beyond):
+		c.postpone(batch, beyond.LastSeq)
+		return nil
 	case errors.Is(err, ErrRefused):
 		c.refuse(batch, err)
 		return nil
@@ -126,6 +143,14 @@ func (c *consumer) backOff(ctx context.Context, err error) {
 	case <-ctx.Done():
 	case <-time.After(c.pause):
 	}
+}
+
+// postpone gives back what must wait for the end of a rebuild, and keeps in hand what the
+// rebuild waits for.
+func (c *consumer) postpone(batch gathered, last uint64) {
+	within, beyond := batch.split(last)
+	c.giveBack(beyond, beyondPause)
+	c.gatherer.held = append(within, c.gatherer.held...)
 }
 
 func (c *consumer) refuse(batch gathered, err error) {

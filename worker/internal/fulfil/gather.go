@@ -43,6 +43,7 @@ type Batch struct {
 	PriceMinor   int64 // minor units of Currency, for each
 	Currency     string
 	Reservations []sale.Reservation // up to MaxBatch
+	Sequences    []uint64           // of the hand-over of each
 }
 
 // gathered is a batch with the deliveries that it came by.
@@ -130,4 +131,19 @@ func (b *gathered) add(d Delivery) {
 	}
 	b.deliveries = append(b.deliveries, d)
 	b.Reservations = append(b.Reservations, h.Reservations...)
+	for range h.Reservations {
+		b.Sequences = append(b.Sequences, d.Seq)
+	}
+}
+
+// split takes a batch apart by the sequence of its deliveries.
+func (b *gathered) split(last uint64) (within, beyond []Delivery) {
+	for _, d := range b.deliveries {
+		if d.Seq <= last {
+			within = append(within, d)
+		} else {
+			beyond = append(beyond, d)
+		}
+	}
+	return within, beyond
 }

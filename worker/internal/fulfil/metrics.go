@@ -43,7 +43,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		orders: vector("sluice_orders_total", "Reservations decided, by fate.", "fate",
-			FateOrdered, FateKnown, FateDuplicate, FateSurplus, FateInvalid),
+			FateOrdered, FateKnown, FateDuplicate, FateSurplus, FateInvalid, FateSuperseded),
 		returned: vector("sluice_hand_overs_returned_total", "Faults and refused hand-overs that made a worker give hand-overs back.", "reason",
 			returnedFault, returnedRefused),
 		settled:         counter("sluice_settled_total", "Tickets settled."),

@@ -9,11 +9,12 @@ import (
 
 // Fates of a reservation in an order transaction.
 const (
-	FateOrdered   = "ordered"   // its row is new and holds a unit
-	FateKnown     = "known"     // its row was there: nothing moved
-	FateDuplicate = "duplicate" // rejected: another rid holds the slot
-	FateSurplus   = "surplus"   // rejected: no unit left, a bug or a lost Redis
-	FateInvalid   = "invalid"   // rejected: the database refuses it for what it is
+	FateOrdered    = "ordered"    // its row is new and holds a unit
+	FateKnown      = "known"      // its row was there: nothing moved
+	FateDuplicate  = "duplicate"  // rejected: another rid holds the slot
+	FateSurplus    = "surplus"    // rejected: no unit left, a bug or a lost Redis
+	FateInvalid    = "invalid"    // rejected: the database refuses it for what it is
+	FateSuperseded = "superseded" // rejected: it came after the rebuild of its epoch had counted
 )
 
 // Verdict is what Postgres says about one reservation.
@@ -28,8 +29,9 @@ type Verdict struct {
 // orders are the rows that decide.
 type orders interface {
 	// Order decides a batch, however often it comes: one verdict for each
-	// distinct rid. It fails with ErrRefused when the batch must wait, and with
-	// ErrInvalid when some reservation in it will never do.
+	// distinct rid. It fails with ErrRefused when the batch must wait, with a
+	// BeyondError when a part of it must, and with ErrInvalid when some reservation
+	// in it will never do.
 	Order(ctx context.Context, b Batch) ([]Verdict, error)
 	// Reject decides a reservation that Order finds invalid alone; sequence is
 	// of the hand-over that brought it.

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/shared/jetqueue"
+	"sluice/shared/load"
+	"sluice/shared/pgstore"
+	"sluice/shared/redisstock"
+	"sluice/worker/internal/rebuild"
+)
+
+// loadTimeout is of one call that loads a page of tickets into a Redis that has other
+// things to do too.
+const loadTimeout = 5 * time.Second
+
+// healing are connections for rebuilds alone: a rebuild waits for orders, so it must not
+// take their connections, nor theirs its.
+type healing struct {
+	store *pgstore.Store
+	stock *redisstock.Client
+}
+
+func openHealing(ctx context.Context, c config) (h healing, err error) {
+	// The lock of a sale holds one connection, its count another; one is for the looks.
+	conns := 2*c.rebuilds + 1
+	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement})
+	if err != nil {
+		return healing{}, err
+	}
+	h.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: conns, Timeout: loadTimeout})
+	if err != nil {
+		h.store.Close()
+		return healing{}, err
+	}
+	return h, nil
+}
+
+func (h healing) close() {
+	_ = h.stock.Close() // every call was answered; closing tells nothing
+	h.store.Close()
+}
+
+func (h healing) rebuilds(c config, queue *jetqueue.Queue, hit func(string) error, registry prometheus.Registerer, log *slog.Logger) *rebuild.Rebuilds {
+	atPoint := func(point string) error { return hit(rebuildPoint(point)) }
+	return rebuild.New(lockable{h.store}, h.stock, queue, c.rebuilds, atPoint, rebuild.NewMetrics(registry), log)
+}
+
+func rebuildPoint(point string) string { return "rebuild." + point }
+
+// rebuildPoints are the failpoints between the steps of a rebuild.
+func rebuildPoints() []string {
+	return converted(load.Points(), rebuildPoint)
+}
+
+// lockable fits the lock of a sale to what rebuilds need of it.
+type lockable struct{ *pgstore.Store }
+
+func (l lockable) Lock(ctx context.Context, saleID string) (unlock func(), locked bool, err error) {
+	unlock, err = l.LockSale(ctx, saleID)
+	if errors.Is(err, pgstore.ErrLocked) {
+		return nil, false, nil
+	}
+	return unlock, err == nil, err
+}
