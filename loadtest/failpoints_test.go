@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sluice/shared/failpoint"
+	"sluice/shared/load"
 )
 
 // A point that its program does not know cannot be armed: a test that needs it
@@ -20,6 +21,10 @@ import (
 func TestFailpoints_ProgramsKnowEveryOneInTheirCode(t *testing.T) {
 	t.Parallel()
 	bin := programs(t)
+	loadPoints := map[string][]string{"warmup": load.Points()} // what the two have in common
+	for _, point := range load.Points() {
+		loadPoints["worker"] = append(loadPoints["worker"], "rebuild."+point)
+	}
 	for program, constant := range map[string]string{
 		"gateway": `\w+\s*=\s*"(gateway\.[a-z_]+)"`,
 		"worker":  `\w+\s*=\s*"(worker\.[a-z_]+)"`,
@@ -27,7 +32,8 @@ func TestFailpoints_ProgramsKnowEveryOneInTheirCode(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
-			named := failpointsIn(t, filepath.Join("..", program), regexp.MustCompile(constant))
+			named := append(failpointsIn(t, filepath.Join("..", program), regexp.MustCompile(constant)), loadPoints[program]...)
+			slices.Sort(named)
 			known := failpointsKnownTo(t, filepath.Join(bin, program))
 			if len(named) == 0 || !slices.Equal(named, known) {
 				t.Errorf("the code of %s names %v, the program knows %v", program, named, known)

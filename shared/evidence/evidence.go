@@ -134,7 +134,7 @@ func evidenceOf(p position) sale.Evidence {
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,
 			Stock:  p.snapshot.Stock, Accepted: p.snapshot.Accepted, Given: p.snapshot.Given, HandOff: p.handOff.Count,
-			Served: p.snapshot.Served, SoldOut: p.snapshot.SoldOut,
+			Rank: p.snapshot.Rank, Served: p.snapshot.Served, SoldOut: p.snapshot.SoldOut,
 		},
 	}
 }

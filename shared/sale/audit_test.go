@@ -28,7 +28,7 @@ func sold() Evidence {
 			{RID: "r4", Status: StatusRejected, Reason: ReasonDuplicate, Holder: "r1"},
 		},
 		HandedOver: []string{"r1", "r2", "r2", "r3", "r4"},
-		Redis:      RedisEvidence{Loaded: 4, Stock: 1, Accepted: 4, Given: 1, Served: 4, Buyers: []string{"ann#1", "bob#1"}},
+		Redis:      RedisEvidence{Loaded: 4, Stock: 1, Accepted: 4, Given: 1, Rank: 4, Served: 4, Buyers: []string{"ann#1", "bob#1"}},
 		Client: []Seen{
 			{RID: "r1", Accepted: true, Statuses: []Status{StatusQueued, StatusQueued, StatusConfirmed}},
 			{RID: "r2", Accepted: true, Statuses: []Status{StatusConfirmed}},
@@ -49,6 +49,21 @@ func TestAudit_CleanSalePasses(t *testing.T) {
 	encoded, err := json.Marshal(v)
 	if want := `{"pass":true,"violations":[]}`; err != nil || string(encoded) != want {
 		t.Fatalf("json %s (%v), want %s", encoded, err, want)
+	}
+}
+
+// What came after a load had counted has a rejected row and no ticket, and its rank may
+// be one of those that the load counted as served.
+func TestAudit_SupersededOrdersNeedNoTicket(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	late := Order{Reservation: Reservation{RID: "r5", UserID: "dan", Slot: 1, Rank: 5}, State: OrderRejected, ShownState: OrderRejected, Reason: ReasonSuperseded}
+	e.Orders = append(e.Orders, late)
+	e.HandedOver = append(e.HandedOver, "r5")
+	e.Releases = append(e.Releases, Release{RID: "r5", Status: StatusRejected, Reason: ReasonSuperseded})
+	e.Redis.Rank, e.Redis.Served = 5, 5
+	if v := Audit(e); !v.Pass || !v.AtRest {
+		t.Errorf("%+v", v)
 	}
 }
 
@@ -90,6 +105,9 @@ func TestAudit_PlantedViolations(t *testing.T) {
 		{"slot taken by nobody", "I2", "ghost#1", func(e *Evidence) { e.Redis.Buyers = append(e.Redis.Buyers, "ghost#1") }},
 		{"slot that is held and free", "I2", "bob#1", func(e *Evidence) { e.Redis.Buyers = e.Redis.Buyers[:1] }},
 		{"served too often", "I3", "9 reservations as served", func(e *Evidence) { e.Redis.Served = 9 }},
+		{"answered 202 and superseded", "I3", "r2 was answered 202 and is rejected as superseded", func(e *Evidence) {
+			e.Orders[1].State, e.Orders[1].ShownState, e.Orders[1].Reason = OrderRejected, OrderRejected, ReasonSuperseded
+		}},
 		{"flagged with stock", "I4", "flag is true", func(e *Evidence) { e.Redis.SoldOut = true }},
 		{"rank of another", "I6", "rank 9", func(e *Evidence) { e.Orders[1].Rank = 9 }},
 		{"given back twice", "I5", "r3", func(e *Evidence) { e.Releases = append(e.Releases, e.Releases[0]) }},

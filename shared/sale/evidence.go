@@ -44,7 +44,8 @@ type RedisEvidence struct {
 	Accepted int64 // reservations counted since Loaded
 	Given    int64 // units given back since Loaded
 	HandOff  int64 // reservations that no PubAck or order has confirmed yet
-	Served   int64 // reservations counted as having their outcome
+	Rank     int64 // last rank given
+	Served   int64 // ranks counted as having their outcome
 	SoldOut  bool
 	Buyers   []string // "user#slot" of every slot that is taken
 	Tickets  []Ticket
