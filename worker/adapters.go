@@ -10,6 +10,7 @@ import (
 	"sluice/shared/pgstore"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/lifecycle"
 )
 
 // openSource is what fulfil opens the consumer of a sale with.
@@ -35,6 +36,14 @@ func (s source) Fetch(limit int, wait time.Duration) ([]fulfil.Delivery, error) 
 		}
 	}
 	return deliveries, err
+}
+
+// streams fits the stream and the catalogue's bucket to lifecycle's upkeep.
+type streams struct{ *jetqueue.Queue }
+
+func (s streams) Upkeep(ctx context.Context) (lifecycle.Standing, error) {
+	standing, err := s.Queue.Upkeep(ctx)
+	return lifecycle.Standing(standing), err
 }
 
 // rows fits the order rows in Postgres to what fulfil needs of them.

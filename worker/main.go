@@ -102,8 +102,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer context.AfterFunc(ctx, health.Drain)()
+	measures := lifecycle.NewMetrics(registry)
+	upkeep := lifecycle.NewUpkeep(measures, p.log)
 	queue, err = warm.connect(ctx, jetqueue.Config{
-		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) },
+		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) }, OnReconnected: upkeep.Poke,
 	})
 	if err != nil {
 		return ended(ctx, err)
@@ -121,7 +123,13 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer loops.Wait()
 	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
 	loops.Go(func() { converge.Run(ctx) })
-	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, lifecycle.NewMetrics(registry), p.log)
+	loops.Go(func() {
+		upkeep.Run(ctx, streams{queue}, func() {
+			converge.Again()
+			f.LookForLost()
+		})
+	})
+	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
 	loops.Go(func() { expiry.Run(ctx) })
 	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
 	loops.Go(func() { rebuilds.Run(ctx) })

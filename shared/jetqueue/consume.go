@@ -2,6 +2,7 @@ package jetqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,7 +35,14 @@ type Delivery struct {
 	Seq         uint64        // in the stream
 	Redelivered bool
 	msg         jetstream.Msg
+	conn        *nats.Conn
+	connection  uint64 // of conn, counted by its reconnects
 }
+
+// errReconnected refuses to answer a delivery of an earlier connection: the server may have come back
+// with an older copy of its store, or a new one, where the answer would be to another hand-over. It
+// comes again, if it is there.
+var errReconnected = errors.New("the connection was renewed since it was delivered")
 
 // Raw is a message that cannot be decoded, as it came.
 type Raw struct {
@@ -68,13 +76,16 @@ func (q *Queue) Consumer(ctx context.Context, saleID string, ackWait time.Durati
 // Nothing is fetched ahead. When the server is gone it takes a second longer and
 // returns nothing, without an error.
 func (c *Consumer) Fetch(limit int, wait time.Duration) ([]Delivery, error) {
+	connection := c.conn.Stats().Reconnects
 	batch, err := c.request(limit, wait)
 	if err != nil {
 		return nil, fmt.Errorf("cannot fetch hand-overs of sale %s: %w", c.saleID, err)
 	}
 	var deliveries []Delivery
 	for msg := range batch.Messages() {
-		deliveries = append(deliveries, newDelivery(msg))
+		d := newDelivery(msg)
+		d.conn, d.connection = c.conn, connection
+		deliveries = append(deliveries, d)
 	}
 	if err := batch.Error(); err != nil && len(deliveries) == 0 {
 		return nil, fmt.Errorf("cannot fetch hand-overs of sale %s: %w", c.saleID, err)
@@ -127,17 +138,21 @@ func wireHeader(header nats.Header) []byte {
 
 // Ack says that the hand-over is done with. It is sent, not awaited: a lost one
 // means a redelivery, which changes nothing.
-func (d Delivery) Ack() error { return d.wrap("acknowledge", d.msg.Ack()) }
+func (d Delivery) Ack() error { return d.answer("acknowledge", d.msg.Ack) }
 
 // NakAfter asks for the hand-over again, once pause has passed.
 func (d Delivery) NakAfter(pause time.Duration) error {
-	return d.wrap("return", d.msg.NakWithDelay(pause))
+	return d.answer("return", func() error { return d.msg.NakWithDelay(pause) })
 }
 
 // InProgress renews the ack wait.
-func (d Delivery) InProgress() error { return d.wrap("hold", d.msg.InProgress()) }
+func (d Delivery) InProgress() error { return d.answer("hold", d.msg.InProgress) }
 
-func (d Delivery) wrap(verb string, err error) error {
+func (d Delivery) answer(verb string, send func() error) error {
+	err := errReconnected
+	if d.conn.Stats().Reconnects == d.connection {
+		err = send()
+	}
 	if err != nil {
 		return fmt.Errorf("cannot %s hand-over %d: %w", verb, d.Seq, err)
 	}

@@ -27,6 +27,10 @@ type Config struct {
 	Name     string       // of this process, shown by the server
 	Log      *slog.Logger // connection changes and dropped hints; required
 	OnClosed func()       // called when the connection is closed for good though Close was not called; may be nil
+
+	// OnReconnected is called, if not nil, whenever the connection was renewed: what
+	// the server has may be older than what it had, or nothing.
+	OnReconnected func()
 }
 
 // Queue is one connection to NATS. It is safe for concurrent use.
@@ -38,6 +42,7 @@ type Queue struct {
 
 	mu      sync.Mutex
 	catalog jetstream.KeyValue // nil until first used
+	seen    StreamConfig       // as last seen by Upkeep; zero before
 }
 
 // Connect dials until the server answers or ctx ends. Once connected, the
@@ -85,7 +90,12 @@ func (q *Queue) options(cfg Config) []nats.Option {
 				q.log.Warn("NATS disconnected", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { q.log.Info("NATS reconnected") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			q.log.Info("NATS reconnected")
+			if cfg.OnReconnected != nil {
+				cfg.OnReconnected()
+			}
+		}),
 		nats.ErrorHandler(q.asyncError),
 		nats.ClosedHandler(func(*nats.Conn) {
 			if !q.closing.Load() && cfg.OnClosed != nil {

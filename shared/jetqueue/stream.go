@@ -48,7 +48,18 @@ func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
 	if err != nil {
 		return fmt.Errorf("cannot configure stream %s: %w", StreamName, err)
 	}
-	_, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	if _, err = q.js.CreateOrUpdateStream(ctx, cfg.stream()); err != nil {
+		return fmt.Errorf("cannot create stream %s: %w", StreamName, err)
+	}
+	if _, err := q.js.CreateOrUpdateKeyValue(ctx, catalogueConfig(cfg.Replicas)); err != nil {
+		return fmt.Errorf("cannot create bucket %s: %w", BucketName, err)
+	}
+	return nil
+}
+
+// stream is the whole configuration; cfg must be complete.
+func (cfg StreamConfig) stream() jetstream.StreamConfig {
+	return jetstream.StreamConfig{
 		Name:                 StreamName,
 		Description:          "hand-overs: reservations on their way to an order",
 		Subjects:             []string{ordersPrefix + "*"},
@@ -59,32 +70,24 @@ func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
 		MaxBytes:             cfg.MaxBytes,
 		MaxMsgsPerSubject:    cfg.MaxMessagesPerSale,
 		Replicas:             cfg.Replicas,
-	})
-	if err != nil {
-		return fmt.Errorf("cannot create stream %s: %w", StreamName, err)
 	}
-	return q.ensureBucket(ctx, cfg.Replicas)
 }
 
-func (q *Queue) ensureBucket(ctx context.Context, replicas int) error {
-	_, err := q.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+func catalogueConfig(replicas int) jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
 		Bucket:      BucketName,
 		Description: "the catalogue: one entry a sale",
 		History:     1,
 		Storage:     jetstream.FileStorage,
 		Replicas:    replicas,
-	})
-	if err != nil {
-		return fmt.Errorf("cannot create bucket %s: %w", BucketName, err)
 	}
-	return nil
 }
 
 // settle fills in what cfg leaves open and refuses caps below what is stored: a
 // server that is given a lower cap a subject deletes the oldest messages, handed
 // over or not, though it discards new ones otherwise.
 func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (StreamConfig, error) {
-	has := StreamConfig{MaxBytes: defaultMaxBytes, MaxMessagesPerSale: defaultMaxMessages, Replicas: defaultReplicas}
+	has := defaults()
 	stream, err := q.js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return cfg.over(has), nil
@@ -96,8 +99,7 @@ func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (StreamConfig, err
 	if err != nil {
 		return cfg, err
 	}
-	c := info.Config
-	cfg = cfg.over(StreamConfig{MaxBytes: c.MaxBytes, MaxMessagesPerSale: c.MaxMsgsPerSubject, Replicas: c.Replicas})
+	cfg = cfg.over(configOf(info))
 	for subject, count := range info.State.Subjects {
 		if uint64(cfg.MaxMessagesPerSale) < count {
 			return cfg, fmt.Errorf("%w: %s has %d hand-overs, the cap would be %d", ErrCap, subject, count, cfg.MaxMessagesPerSale)
@@ -107,6 +109,15 @@ func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (StreamConfig, err
 		return cfg, fmt.Errorf("%w: %d bytes, the cap would be %d", ErrCap, info.State.Bytes, cfg.MaxBytes)
 	}
 	return cfg, nil
+}
+
+func defaults() StreamConfig {
+	return StreamConfig{MaxBytes: defaultMaxBytes, MaxMessagesPerSale: defaultMaxMessages, Replicas: defaultReplicas}
+}
+
+func configOf(info *jetstream.StreamInfo) StreamConfig {
+	c := info.Config
+	return StreamConfig{MaxBytes: c.MaxBytes, MaxMessagesPerSale: c.MaxMsgsPerSubject, Replicas: c.Replicas}
 }
 
 // over lays what cfg says over what there is.

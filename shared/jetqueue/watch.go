@@ -14,14 +14,20 @@ import (
 const (
 	watchPause  = 250 * time.Millisecond // between two attempts to watch
 	replayLimit = 5 * time.Second        // an attempt that has not replayed by then starts over
+	watchCheck  = 3 * time.Second        // how long a bucket that was made anew may go unnoticed
+	checkWithin = 2 * time.Second
 )
 
-var errWatchEnded = errors.New("the watch ended")
+var (
+	errWatchEnded = errors.New("the watch ended")
+	errReplaced   = errors.New("the bucket is gone or another")
+)
 
 // Watch calls changed with every entry of the catalogue, then replayed, once,
 // then changed with every newer entry as it comes, all from one goroutine. It
-// runs until ctx ends and returns its error. After every reconnect it reads the
-// whole catalogue again, so that nothing announced meanwhile is missed.
+// runs until ctx ends and returns its error. After every reconnect, and when the
+// bucket was made anew, it reads the whole catalogue again, so that nothing announced
+// meanwhile is missed; what is older than what it has told already is not told.
 func (q *Queue) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
 	w := &watch{queue: q, seen: map[string]sale.Entry{}, changed: changed, replayed: replayed}
 	reconnected := q.conn.StatusChanged(nats.CONNECTED)
@@ -70,12 +76,21 @@ func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) erro
 		return err
 	}
 	defer drainWatcher(watcher, cancel)
+	made, _ := madeAt(ctx, catalog)
+	check := time.NewTicker(watchCheck)
+	defer check.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-reconnected:
 			return nil
+		case <-check.C:
+			// A watcher of a bucket that was removed says nothing for good, even once
+			// there is a new one.
+			if now, known := madeAt(ctx, catalog); known && !now.Equal(made) {
+				return errReplaced
+			}
 		case update, ok := <-watcher.Updates():
 			switch {
 			case !ok:
@@ -88,6 +103,22 @@ func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) erro
 			}
 		}
 	}
+}
+
+// madeAt is when the bucket was made, zero when there is none; known is false when
+// the server does not say.
+func madeAt(ctx context.Context, catalog jetstream.KeyValue) (at time.Time, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
+	status, err := catalog.Status(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
+		return time.Time{}, true
+	}
+	bucket, ok := status.(*jetstream.KeyValueBucketStatus)
+	if err != nil || !ok {
+		return time.Time{}, false
+	}
+	return bucket.StreamInfo().Created, true
 }
 
 // drainWatcher ends the watcher by its context and waits for it: its sender

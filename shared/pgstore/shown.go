@@ -22,7 +22,8 @@ type Unshown struct {
 // A row is born with shown_state = state although its ticket is not settled
 // yet: until the hand-over is acknowledged, its redelivery is what settles it.
 // That spares every order a second write. Who acknowledges a hand-over that it
-// could not settle calls Unshow first.
+// could not settle calls Unshow first; who finds a ticket still queued though no
+// hand-over will bring it again, because the stream has lost it, calls it too.
 
 // Unshow leaves the settling of these open orders to the loop that reads
 // Unshown. Closed ones are left alone: their release shows them.

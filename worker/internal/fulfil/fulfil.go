@@ -71,6 +71,7 @@ type Fulfilment struct {
 	log      *slog.Logger
 	releases *owed[PendingRelease]
 	shown    *owed[Unshown]
+	serving  serving
 }
 
 // Failpoints that hit is called with.
@@ -92,6 +93,14 @@ func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string)
 
 // ApplyReleases has the releases that were just written applied at once, by Run.
 func (f *Fulfilment) ApplyReleases() { f.releases.poke() }
+
+// LookForLost has every sale's reservations looked through soon, because the stream may
+// have lost some of them.
+func (f *Fulfilment) LookForLost() {
+	for _, w := range f.serving.all() {
+		w.lost.poke()
+	}
+}
 
 // Run fulfils until ctx ends; replayed is called once the catalogue is known.
 // It then stops pulling, finishes what is in hand, and returns nil.

@@ -36,11 +36,14 @@ type position interface {
 // it any more: it was in one that could not be read, or the stream has lost it.
 // That is certain once everything that was in the stream when the ticket was
 // already handed over is acknowledged, and Postgres has still decided nothing.
+// What Postgres has decided and no redelivery will settle any more is shown.
 //
 // It costs one snapshot a minute while every ticket has its outcome; only else,
 // and only once the backlog of that moment is served, are the tickets read. It
-// looks at once when this process buries a hand-over, and when it starts, after
-// one that may have died at it.
+// looks at once when this process buries a hand-over, when it starts, after
+// one that may have died at it, and when the stream may be an older copy or a
+// new one: sequences that start over do no harm, because it compares them only
+// with those of the same look.
 //
 // A confirmed ticket had its row: a Postgres that has lost rows is for a rebuild.
 type lost struct {
@@ -149,13 +152,24 @@ func (l *lost) scan(ctx context.Context, e *sale.Entry, before time.Time) error 
 	return flush()
 }
 
-// handOver publishes those of a page that Postgres has decided nothing about.
+// handOver publishes those of a page that Postgres has decided nothing about. The
+// others were decided and not settled: their hand-over is gone, and so is the
+// redelivery that would have settled them, so they are left to the shown loop.
 func (l *lost) handOver(ctx context.Context, e *sale.Entry, page []sale.Reservation) error {
 	undecided, err := l.stores.Orders.Undecided(ctx, ridsOf(page))
-	if err != nil || len(undecided) == 0 {
+	if err != nil {
 		return err
 	}
-	gone := slices.DeleteFunc(slices.Clone(page), func(r sale.Reservation) bool { return !slices.Contains(undecided, r.RID) })
+	isUndecided := func(r sale.Reservation) bool { return slices.Contains(undecided, r.RID) }
+	if decided := slices.DeleteFunc(slices.Clone(page), isUndecided); len(decided) > 0 {
+		if err := l.stores.Orders.Unshow(ctx, ridsOf(decided)); err != nil {
+			return err
+		}
+	}
+	if len(undecided) == 0 {
+		return nil
+	}
+	gone := slices.DeleteFunc(slices.Clone(page), func(r sale.Reservation) bool { return !isUndecided(r) })
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	seq, err := l.stores.HandOvers.Publish(ctx, sale.HandOver{

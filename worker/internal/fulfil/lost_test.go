@@ -107,7 +107,7 @@ func TestLost_WaitsForTheBacklogThenHandsOverWhatNobodyDecided(t *testing.T) {
 		if err := d.newLost().look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"snapshot", "last", "floor", "floor", "floor", "scan", "undecided of 2", "publish 1"}
+		want := []string{"snapshot", "last", "floor", "floor", "floor", "scan", "undecided of 2", "unshow 1", "publish 1"}
 		if diff := cmp.Diff(want, d.history()); diff != "" {
 			t.Fatal(diff)
 		}

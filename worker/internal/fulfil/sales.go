@@ -3,6 +3,8 @@ package fulfil
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -25,11 +27,41 @@ func (s *sales) changed(e sale.Entry) {
 	case known && e.Retired:
 		w.stop()
 		delete(s.workers, e.ID)
+		s.fulfilment.serving.remove(w)
 	case known:
 		w.entry.Store(&e)
 	case e.Epoch > 0 && !e.Retired:
-		s.workers[e.ID] = s.start(e)
+		w := s.start(e)
+		s.workers[e.ID] = w
+		s.fulfilment.serving.add(w)
 	}
+}
+
+// serving lists the sales that are served, for other goroutines.
+type serving struct {
+	mu      sync.Mutex
+	workers map[*saleWorker]struct{}
+}
+
+func (s *serving) add(w *saleWorker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.workers == nil {
+		s.workers = make(map[*saleWorker]struct{})
+	}
+	s.workers[w] = struct{}{}
+}
+
+func (s *serving) remove(w *saleWorker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.workers, w)
+}
+
+func (s *serving) all() []*saleWorker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.workers))
 }
 
 // saleWorker is what the roles of one sale share.

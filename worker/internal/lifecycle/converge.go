@@ -125,6 +125,14 @@ func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
 	return nil
 }
 
+// Again has every sale brought to both stores again, in the next round: one of them may
+// have lost what it was brought.
+func (c *Convergence) Again() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.done)
+}
+
 func (c *Convergence) last(saleID string) progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()

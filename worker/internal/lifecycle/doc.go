@@ -15,4 +15,10 @@
 //
 // One transaction does the first step, and the release is its mark of what is left to
 // do: a crash in between leaves it to whichever worker's loop comes next.
+//
+// Upkeep makes the stream and the bucket again when they are gone, and tells the others
+// when what is there is not what was:
+//
+//	gone ──► made anew ┐
+//	older copy ────────┴─► changed: entries announced again, lost hand-overs looked for
 package lifecycle
