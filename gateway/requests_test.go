@@ -256,6 +256,10 @@ func TestMethods_OfEveryPath(t *testing.T) {
 		}
 		if allow == "GET, HEAD" {
 			get, head := g.do("GET", path, "ada"), g.do("HEAD", path, "ada")
+			for again := g.do("GET", path, "ada"); again.header.Get("ETag") != get.header.Get("ETag"); {
+				// Another test began or ended a sale in between.
+				get, head, again = again, g.do("HEAD", path, "ada"), g.do("GET", path, "ada")
+			}
 			if head.status != get.status || head.raw != "" || head.header.Get("ETag") != get.header.Get("ETag") {
 				t.Errorf("HEAD %s: %d %v, GET has %d %v", path, head.status, head.header, get.status, get.header)
 			}

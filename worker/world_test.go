@@ -309,13 +309,13 @@ func (w *world) eventuallyAcknowledged() {
 	})
 }
 
-// countTickets counts by status; an unreadable Redis counts nothing.
+// countTickets counts by status, at the epoch that Postgres says; an unreadable Redis counts nothing.
 func (w *world) countTickets(reservations []sale.Reservation) map[sale.Status]int {
 	rids := make([]string, len(reservations))
 	for i, r := range reservations {
 		rids[i] = r.RID
 	}
-	_, tickets, err := w.stock.Tickets(w.context(), w.entry.ID, w.entry.Epoch, rids)
+	_, tickets, err := w.stock.Tickets(w.context(), w.entry.ID, w.epoch(), rids)
 	counts := map[sale.Status]int{}
 	for _, t := range tickets {
 		if err == nil && t != nil {
@@ -323,6 +323,14 @@ func (w *world) countTickets(reservations []sale.Reservation) map[sale.Status]in
 		}
 	}
 	return counts
+}
+
+// epoch is the sale's, as Postgres has it: a worker rebuilds what a restarted Redis may have lost.
+func (w *world) epoch() int64 {
+	w.t.Helper()
+	now, err := w.store.Entry(w.context(), w.entry.ID)
+	w.must(err)
+	return now.Epoch
 }
 
 // orders are the sale's rows.
@@ -356,7 +364,7 @@ func (w *world) wantOneOrderEach(reservations []sale.Reservation) {
 	if state.Held != int64(len(want)) {
 		w.t.Errorf("Postgres counts %d units held, want %d", state.Held, len(want))
 	}
-	snapshot, handOff, err := w.stock.Snapshot(w.context(), w.entry.ID, w.entry.Epoch)
+	snapshot, handOff, err := w.stock.Snapshot(w.context(), w.entry.ID, w.epoch())
 	w.must(err)
 	if snapshot.Stock != state.Total-state.Held || snapshot.Served != int64(len(want)) || handOff.Count != 0 {
 		w.t.Errorf("Redis has stock %d, served %d, %d in handoff; want %d, %d, 0",
