@@ -31,6 +31,7 @@ func commands() []command {
 		{"migrate", "", "create or update the schema, the stream and the catalogue's bucket", runMigrate},
 		{"apply", "FILE", "write the sales of FILE to Postgres, load them into Redis, announce them", runApply},
 		{"load", "[SALE...]", "load sales whose state is missing in Redis, by default all", runLoad},
+		{"rebuild", "SALE...", "have workers make the Redis state of sales anew, and wait until they sell again", runRebuild},
 		{"verify", "[SALE...]", "compare Postgres, Redis and the catalogue; exit 1 when they differ", runVerify},
 		{"wait", "", "wait until gateways are ready, for given sales too", runWait},
 		{"token", "", "print a buyer's token for trying things", runToken},
