@@ -17,6 +17,9 @@ import (
 // warmupTimeout bounds one warmup command; the largest sales file loads in seconds.
 const warmupTimeout = 2 * time.Minute
 
+// Warmup runs a warmup command against the stack's stores, as an operator would.
+func (s *Stack) Warmup(ctx context.Context, args ...string) error { return s.warmup(ctx, args...) }
+
 // warmup runs one warmup command against the stack's stores. What it says last, its
 // one-line error, becomes this error.
 func (s *Stack) warmup(ctx context.Context, args ...string) error {
