@@ -1,7 +1,7 @@
 #!lua
 -- Loads a part of an epoch that is still fenced. Repeating a part changes nothing.
--- ARGV[2] token of the fence; ARGV[3] part: 'allow' | 'tickets'
--- ARGV[4..] allow: users; tickets, in order of rank: rid, holds_slot, open (0 | 1), ticket fields 1..10
+-- ARGV[2] token of the fence; ARGV[3] part: 'allow' | 'adjusted' | 'tickets'
+-- ARGV[4..] allow: users; adjusted: id, delta; tickets, in order of rank: rid, holds_slot, open (0 | 1), ticket fields 1..10
 -- Reply[2] 1 when loaded, 0 when the fence is not this loader's
 local token, part = ARGV[2], ARGV[3]
 if meta[1] ~= EPOCH or meta[2] ~= 'loading' or meta[12] ~= token then return { state(), 0 } end
@@ -24,6 +24,8 @@ end
 
 if part == 'allow' then
   for i = 4, #ARGV do redis.call('SADD', ALLOW, ARGV[i]) end
+elseif part == 'adjusted' then
+  for i = 4, #ARGV, 2 do redis.call('HSET', ADJUSTED, ARGV[i], ARGV[i + 1]) end
 else
   for i = 4, #ARGV, 13 do load_ticket(i) end
 end

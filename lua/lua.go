@@ -38,6 +38,8 @@ var (
 	settle string
 	//go:embed release.lua
 	release string
+	//go:embed adjust.lua
+	adjust string
 	//go:embed ticket.lua
 	ticket string
 	//go:embed snapshot.lua
@@ -55,13 +57,14 @@ var (
 	Overdue    = compose("overdue", overdue)
 	Settle     = compose("settle", settle)
 	Release    = compose("release", release)
+	Adjust     = compose("adjust", adjust)
 	Ticket     = compose("ticket", ticket)
 	Snapshot   = compose("snapshot", snapshot)
 )
 
 // All returns every script, for loading them at warm-up.
 func All() []Script {
-	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Ticket, Snapshot}
+	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Ticket, Snapshot}
 }
 
 // compose puts the prelude behind the shebang line, which Redis wants first.

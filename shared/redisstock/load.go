@@ -34,6 +34,20 @@ func (c *Client) LoadAllow(ctx context.Context, saleID string, epoch int64, toke
 	return c.loading(ctx, lua.Load, saleID, epoch, args...)
 }
 
+// LoadAdjusted tells an epoch that is loading which adjustments are in the total that
+// it will go live with, so that none of them moves units again. They are those of the
+// same pgstore.LoadState that Live.Total and Live.Stock come from: an increase is among
+// them once Postgres counts it, a decrease once Postgres has lowered its total. One that
+// is not among them is still open in Postgres, and its loop brings it to the new epoch.
+func (c *Client) LoadAdjusted(ctx context.Context, saleID string, epoch int64, token string, adjusted []sale.Adjustment) error {
+	args := make([]any, 0, 2*len(adjusted)+2)
+	args = append(args, token, "adjusted")
+	for _, a := range adjusted {
+		args = append(args, a.ID, a.Delta)
+	}
+	return c.loading(ctx, lua.Load, saleID, epoch, args...)
+}
+
 // LoadTickets adds tickets, in order of rank, to an epoch that is loading.
 func (c *Client) LoadTickets(ctx context.Context, saleID string, epoch int64, token string, tickets []LoadTicket) error {
 	args := make([]any, 0, 13*len(tickets)+2)

@@ -2,8 +2,8 @@ package sale
 
 import "time"
 
-// Model is the reference model of a sale's fast state: what the reserve, settle
-// and release scripts must decide, said once without Redis. The scripts are
+// Model is the reference model of a sale's fast state: what the reserve, settle,
+// release and adjust scripts must decide, said once without Redis. The scripts are
 // driven beside it in tests; nothing in production runs it.
 type Model struct {
 	snapshot Snapshot
@@ -15,6 +15,8 @@ type Model struct {
 	bound   map[keyOf]string  // idempotency key → rid
 	tickets map[string]*modelTicket
 	handoff map[string]bool
+
+	adjusted map[string]int64 // units that an adjustment moved; 0 for a refused one
 }
 
 type slotOf struct {
@@ -35,7 +37,7 @@ func NewModel(s Sale, allow []string) *Model {
 		snapshot: Snapshot{SaleID: s.ID, Epoch: 1, Version: 1, SoldOut: s.Total <= 0, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 			Limit: s.PerUserLimit, Total: s.Total, Stock: s.Total},
 		rebuy: s.RebuyAfterRelease, buyers: map[slotOf]bool{}, slots: map[slotOf]string{}, bound: map[keyOf]string{},
-		tickets: map[string]*modelTicket{}, handoff: map[string]bool{},
+		tickets: map[string]*modelTicket{}, handoff: map[string]bool{}, adjusted: map[string]int64{},
 	}
 	if s.Eligibility.HasAllowList {
 		m.allow = make(map[string]bool, len(allow))

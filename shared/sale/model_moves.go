@@ -81,6 +81,38 @@ func (m *Model) freeSlotOf(t Ticket, r Release) {
 	}
 }
 
+// Adjust moves total and stock.
+func (m *Model) Adjust(adjustments []Adjustment) []AdjustResult {
+	results := make([]AdjustResult, len(adjustments))
+	moved := false
+	for i, a := range adjustments {
+		code := m.adjust(a)
+		moved = moved || code == AdjustDone
+		results[i] = AdjustResult{Code: code, Stock: m.snapshot.Stock}
+	}
+	if moved {
+		m.bump(m.snapshot.Stock <= 0)
+	}
+	return results
+}
+
+func (m *Model) adjust(a Adjustment) Adjusted {
+	units, known := m.adjusted[a.ID]
+	switch {
+	case known && units == 0:
+		return AdjustUnsold
+	case known:
+		return AdjustAlready
+	case m.snapshot.Stock+a.Delta < 0:
+		m.adjusted[a.ID] = 0
+		return AdjustUnsold
+	}
+	m.adjusted[a.ID] = a.Delta
+	m.snapshot.Stock += a.Delta
+	m.snapshot.Total += a.Delta
+	return AdjustDone
+}
+
 // serve counts a ticket's outcome once, whoever brings it.
 func (m *Model) serve(t *modelTicket) {
 	delete(m.handoff, t.RID)
