@@ -13,7 +13,7 @@ func TestWorker_BringsAPauseFromPostgresToRedisAndTheCatalogue(t *testing.T) {
 	w := newWorld(t, 10)
 	p, other := w.startWorker(""), w.startWorker("")
 	for _, paused := range []bool{true, false} {
-		entry, err := w.store.SetPaused(w.context(), w.entry.ID, paused)
+		entry, err := w.store.SetPaused(w.context(), sale.Actor{Who: "test"}, w.entry.ID, paused)
 		w.must(err)
 		w.eventually("redis and the catalogue follow", func() bool {
 			snapshot, _, err := w.stock.Snapshot(w.context(), entry.ID, entry.Epoch)
@@ -33,9 +33,9 @@ func TestWorker_BringsAPauseFromPostgresToRedisAndTheCatalogue(t *testing.T) {
 func TestWorker_SettingAPauseAgainIsNoNewRev(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 10)
-	first, err := w.store.SetPaused(w.context(), w.entry.ID, true)
+	first, err := w.store.SetPaused(w.context(), sale.Actor{Who: "test"}, w.entry.ID, true)
 	w.must(err)
-	again, err := w.store.SetPaused(w.context(), w.entry.ID, true)
+	again, err := w.store.SetPaused(w.context(), sale.Actor{Who: "test"}, w.entry.ID, true)
 	w.must(err)
 	if again.Rev != first.Rev || first.Rev != w.entry.Rev+1 {
 		t.Errorf("revs %d, %d after %d", first.Rev, again.Rev, w.entry.Rev)

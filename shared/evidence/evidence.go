@@ -113,7 +113,7 @@ func (s Stores) position(ctx context.Context, saleID string) (p position, err er
 // numbers are what changes whenever the sale moves.
 type numbers struct {
 	epoch, total, held, stock, accepted, served, given, handOff int64
-	orders, releases, unapplied                                 int
+	orders, releases, unapplied, adjusting                      int
 }
 
 func (p position) numbers() numbers {
@@ -122,6 +122,7 @@ func (p position) numbers() numbers {
 		stock: p.snapshot.Stock, accepted: p.snapshot.Accepted, served: p.snapshot.Served, given: p.snapshot.Given,
 		handOff: p.handOff.Count,
 		orders:  len(p.rows.Orders), releases: len(p.rows.Releases), unapplied: p.rows.Unapplied,
+		adjusting: p.rows.Adjusting,
 	}
 }
 
@@ -130,6 +131,7 @@ func evidenceOf(p position) sale.Evidence {
 		SaleID: p.rows.Entry.ID, PerUserLimit: p.rows.Entry.PerUserLimit,
 		Total: p.rows.Total, Held: p.rows.Held, Orders: p.rows.Orders,
 		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied,
+		Configured: p.rows.Entry.Total, Adjusted: p.rows.Adjusted, Adjusting: p.rows.Adjusting,
 		Redis: sale.RedisEvidence{
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,

@@ -49,6 +49,7 @@ type Stock interface {
 	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
 	Fence(ctx context.Context, saleID string, epoch int64, token string) error
 	LoadAllow(ctx context.Context, saleID string, epoch int64, token string, users []string) error
+	LoadAdjusted(ctx context.Context, saleID string, epoch int64, token string, adjusted []sale.Adjustment) error
 	LoadTickets(ctx context.Context, saleID string, epoch int64, token string, tickets []sale.LoadTicket) error
 	Flip(ctx context.Context, token string, l sale.Live) error
 	DropOlderEpochs(ctx context.Context, saleID string, epoch int64) error

@@ -90,7 +90,8 @@ func (l *Loader) fill(ctx context.Context, done *Done, token string) error {
 				done.Live = live
 				return l.Hit(Counted)
 			},
-			Allow: func(users []string) error { return l.Stock.LoadAllow(both, e.ID, e.Epoch, token, users) },
+			Allow:    func(users []string) error { return l.Stock.LoadAllow(both, e.ID, e.Epoch, token, users) },
+			Adjusted: func(page []sale.Adjustment) error { return l.Stock.LoadAdjusted(both, e.ID, e.Epoch, token, page) },
 			Tickets: func(page []sale.LoadTicket) error {
 				select {
 				case pages <- page:

@@ -10,8 +10,11 @@ import (
 	"sluice/shared/sale"
 )
 
-// entryColumns are the columns scanEntry expects of the table sales, in order.
-const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold,
+// entryColumns are the columns scanEntry expects of the table sales, in order. A sale
+// that an operator closed has the window that this left; one closed before it opened
+// has none worth speaking of.
+const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit,
+	least(opens_at, closed_at - interval '1 millisecond'), least(closes_at, closed_at), hold,
 	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list,
 	epoch, rev, paused, rebuilding, retired`
 

@@ -32,6 +32,11 @@ func (s *Store) Count(ctx context.Context, saleID string, epoch int64, parts sal
 			`SELECT user_id FROM sale_allow WHERE sale_id = $1 ORDER BY user_id`, saleID); err != nil {
 			return err
 		}
+		if err := eachPage(ctx, tx, scanCounted, parts.Adjusted, `
+			SELECT id, sale_id, delta FROM stock_adjustments
+			WHERE sale_id = $1 AND state IN ('counted', 'applied') ORDER BY id`, saleID); err != nil {
+			return err
+		}
 		// Those without a row come first: they hold nothing, and what has a row is newer news.
 		if err := eachPage(ctx, tx, scanRowless, parts.Tickets, `
 			SELECT r.rid::text, r.status, r.reason, r.created_at, d.payload
@@ -76,6 +81,13 @@ func countLive(ctx context.Context, tx pgx.Tx, saleID string, epoch int64) (sale
 	live.Total, live.Stock = total, total-held
 	live.Accepted, live.Served = held+live.Given, live.Rank
 	return live, err
+}
+
+// scanCounted reads an adjustment that the total has.
+func scanCounted(row pgx.CollectableRow) (sale.Adjustment, error) {
+	var a sale.Adjustment
+	err := row.Scan(&a.ID, &a.SaleID, &a.Delta)
+	return a, err
 }
 
 // eachPage passes the rows of a query on as they come.

@@ -24,6 +24,11 @@ func differences(ctx context.Context, tx pgx.Tx, c SaleConfig) (epoch int64, fie
 	if err != nil {
 		return 0, nil, err
 	}
+	// The window as it was applied: an operator may have closed the sale since.
+	err = tx.QueryRow(ctx, `SELECT opens_at, closes_at FROM sales WHERE sale_id = $1`, c.ID).Scan(&entry.OpensAt, &entry.ClosesAt)
+	if err != nil {
+		return 0, nil, err
+	}
 	listed, err := allowList(ctx, tx, c.ID)
 	if err != nil {
 		return 0, nil, err

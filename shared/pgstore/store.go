@@ -19,6 +19,12 @@ var (
 	ErrLocked     = errors.New("sale is locked by another process")
 	ErrInvalid    = errors.New("the database refuses a reservation for what it is")
 	ErrNotLoaded  = errors.New("sale was never loaded")
+	ErrRebuilding = errors.New("sale is being rebuilt")
+
+	ErrTotalLimit      = errors.New("a sale cannot have that many units")
+	ErrOtherAdjustment = errors.New("the adjustment's id is taken by another one")
+	ErrNoLetter        = errors.New("no such dead letter")
+	ErrLetterSettled   = errors.New("the dead letter is settled otherwise")
 )
 
 // Config of a Store. Zero values mean the defaults.

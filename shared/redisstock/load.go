@@ -36,7 +36,7 @@ func (c *Client) LoadAllow(ctx context.Context, saleID string, epoch int64, toke
 
 // LoadAdjusted tells an epoch that is loading which adjustments are in the total that
 // it will go live with, so that none of them moves units again. They are those of the
-// same pgstore.LoadState that Live.Total and Live.Stock come from: an increase is among
+// same count that Live.Total and Live.Stock come from: an increase is among
 // them once Postgres counts it, a decrease once Postgres has lowered its total. One that
 // is not among them is still open in Postgres, and its loop brings it to the new epoch.
 func (c *Client) LoadAdjusted(ctx context.Context, saleID string, epoch int64, token string, adjusted []sale.Adjustment) error {

@@ -124,9 +124,12 @@ func (a *audit) unitsAddUp() {
 	if n := a.holding(); n != a.Held {
 		a.violate("I4", "the stock row says %d units are held, %d orders hold one", a.Held, n)
 	}
+	if a.Configured+a.Adjusted != a.Total {
+		a.violate("I4", "the total is %d, %d were configured and adjustments made %+d of them", a.Total, a.Configured, a.Adjusted)
+	}
 	if a.final && a.Redis.Stock != free {
-		a.violate("I4", "Redis has %d units in stock, Postgres has %d free (%d reservations without an order, %d releases not applied)",
-			a.Redis.Stock, free, len(a.inFlight), a.Unapplied)
+		a.violate("I4", "Redis has %d units in stock, Postgres has %d free (%d reservations without an order, %d releases not applied, %d adjustments not finished)",
+			a.Redis.Stock, free, len(a.inFlight), a.Unapplied, a.Adjusting)
 	}
 	if a.atRest && a.Redis.SoldOut != (a.Redis.Stock <= 0) {
 		a.violate("I4", "Redis has %d units in stock, its sold-out flag is %v", a.Redis.Stock, a.Redis.SoldOut)

@@ -18,7 +18,7 @@ func sold() Evidence {
 		}
 	}
 	e := Evidence{
-		SaleID: "s", PerUserLimit: 1, Total: 3, Held: 2, Still: true,
+		SaleID: "s", PerUserLimit: 1, Configured: 5, Adjusted: -2, Total: 3, Held: 2, Still: true,
 		Orders: []Order{
 			row("r1", "ann", 1, OrderPending), row("r2", "bob", 2, OrderPaid),
 			row("r3", "cid", 3, OrderExpired), row("r4", "ann", 4, OrderRejected),

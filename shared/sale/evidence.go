@@ -13,6 +13,10 @@ type Evidence struct {
 	Releases  []Release
 	Unapplied int // releases that are not marked as applied to Redis
 
+	Configured int64 // units of the sale, as configured
+	Adjusted   int64 // units that adjustments added to those; negative when they took more away
+	Adjusting  int   // adjustments that are not finished
+
 	HandedOver []string // rids in the stream; repeats are normal
 
 	Redis RedisEvidence
@@ -34,7 +38,9 @@ type AuditRows struct {
 	Held      int64 // units that the stock row says are held
 	Orders    []Order
 	Releases  []Release
-	Unapplied int // releases without an applied mark
+	Unapplied int   // releases without an applied mark
+	Adjusted  int64 // units that the total has by adjustments
+	Adjusting int   // adjustments that are not finished
 }
 
 // RedisEvidence is what Redis says of a sale.

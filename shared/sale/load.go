@@ -16,7 +16,8 @@ type Live struct {
 // LoadParts takes what a load reads, in this order and each list in pages, so that a
 // large sale is never in memory as a whole. An error ends the load.
 type LoadParts struct {
-	Live    func(Live) error // once
-	Allow   func(users []string) error
-	Tickets func(tickets []LoadTicket) error // in order of rank
+	Live     func(Live) error // once
+	Allow    func(users []string) error
+	Adjusted func(adjustments []Adjustment) error // those that Live.Total has
+	Tickets  func(tickets []LoadTicket) error     // in order of rank
 }

@@ -1,0 +1,79 @@
+package sale
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Actor is who changes something by hand.
+type Actor struct {
+	Who      string // the credential that was shown
+	Operator string // the name that its bearer gave, unchecked; "" for none
+	Address  string // where the request came from
+}
+
+// Action names a change by hand.
+type Action string
+
+// Actions of operators.
+const (
+	ActionPause         Action = "pause"
+	ActionResume        Action = "resume"
+	ActionClose         Action = "close"
+	ActionRebuild       Action = "rebuild"
+	ActionStock         Action = "stock"
+	ActionStockRefused  Action = "stock-refused"
+	ActionLetterRetried Action = "dead-letter-retry"
+	ActionLetterDropped Action = "dead-letter-drop"
+)
+
+// Change is a record of the audit log.
+type Change struct {
+	ID            int64
+	At            time.Time // Postgres time
+	By            Actor
+	Action        Action
+	SaleID        string
+	Subject       string // id of an adjustment or a dead letter; "" for the sale
+	Before, After json.RawMessage
+}
+
+// Page asks for a part of a list, newest first.
+type Page struct {
+	Limit  int
+	Before int64 // id; only older ones. 0 for the newest
+}
+
+// Standing is how a sale stands in Postgres.
+type Standing struct {
+	Entry
+	Total     int64 // units that count now
+	Held      int64 // units that orders hold
+	Unapplied int64 // releases that Redis is not known to have applied
+	Adjusting int64 // adjustments that are not finished
+}
+
+// LetterState is what became of a dead letter.
+type LetterState string
+
+// States of a dead letter.
+const (
+	LetterOpen    LetterState = "open"
+	LetterRetried LetterState = "retried"
+	LetterDropped LetterState = "dropped"
+)
+
+// DeadLetter is what could not become an order: a reservation that the database refused
+// for what it is, or a hand-over that could not be read.
+type DeadLetter struct {
+	ID       int64
+	SaleID   string
+	Epoch    int64  // of the hand-over; 0 when its header named none
+	Sequence uint64 // of the hand-over in the stream
+	RID      string // "" for a hand-over
+	Header   []byte // of a hand-over, as NATS writes it
+	Payload  []byte // the reservation as JSON, or the hand-over's body as it came
+	Reason   string
+	At       time.Time // Postgres time
+	State    LetterState
+}
