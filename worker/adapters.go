@@ -98,6 +98,16 @@ func (r rows) MarkShown(ctx context.Context, rids []string, state sale.OrderStat
 	return r.Store.MarkShown(ctx, rids, state)
 }
 
+func (r rows) UnfinishedAdjustments(ctx context.Context, limitPerSale int, except []string) ([]fulfil.PendingAdjustment, error) {
+	pending, err := r.Store.UnfinishedAdjustments(ctx, limitPerSale, except)
+	return converted(pending, func(p pgstore.PendingAdjustment) fulfil.PendingAdjustment { return fulfil.PendingAdjustment(p) }), err
+}
+
+func (r rows) FinishAdjustment(ctx context.Context, a sale.Adjustment, epoch int64, result sale.AdjustResult) (sale.AdjustmentRow, error) {
+	row, err := r.Store.FinishAdjustment(ctx, a, epoch, result)
+	return row, refusal(err)
+}
+
 // buyersOrders fits the order rows to what buyers may do with theirs.
 type buyersOrders struct {
 	*pgstore.Store

@@ -18,6 +18,7 @@ type config struct {
 	adminToken                string
 	logLevel                  string
 	postgresConns, buyerConns int
+	operatorConns             int
 	redisPool                 int
 	redisTimeout, statement   time.Duration
 	drain, expireEvery        time.Duration
@@ -29,15 +30,16 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	var c config
 	fs := flag.NewFlagSet("worker", flag.ContinueOnError)
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8090", "address `host:port` for buyers' orders")
-	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9081", "address `host:port` of health, metrics and profiles")
+	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9081", "address `host:port` of health, metrics, profiles and the admin API")
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
 	fs.StringVar(&c.postgresURL, "postgres-url", "", "Postgres `url`")
 	c.tokens.Register(fs)
-	fs.StringVar(&c.adminToken, "admin-token", "", "bearer `secret` for profiles; without it nobody gets them")
+	fs.StringVar(&c.adminToken, "admin-token", "", "bearer `secret` of the admin API and profiles, at least 32 bytes; without it nobody gets them")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.IntVar(&c.postgresConns, "postgres-conns", 8, "most connections to Postgres for orders")
 	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
+	fs.IntVar(&c.operatorConns, "postgres-operator-conns", 2, "most connections to Postgres for what operators ask")
 	fs.IntVar(&c.redisPool, "redis-pool", 16, "most connections to Redis")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
@@ -57,11 +59,17 @@ func (c config) check() error {
 	if err := c.tokens.Check(); err != nil {
 		return err
 	}
+	if c.adminToken != "" {
+		if err := service.CheckSecret("admin-token", c.adminToken); err != nil {
+			return err
+		}
+	}
 	switch {
 	case c.postgresURL == "":
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL) is missing: orders are kept there")
-	case c.postgresConns < 2 || c.buyerConns < 1:
-		return service.UsageErrorf("-postgres-conns (SLUICE_POSTGRES_CONNS) must be at least 2, -postgres-buyer-conns (SLUICE_POSTGRES_BUYER_CONNS) at least 1")
+	case c.postgresConns < 2 || c.buyerConns < 1 || c.operatorConns < 1:
+		return service.UsageErrorf("-postgres-conns (SLUICE_POSTGRES_CONNS) must be at least 2, -postgres-buyer-conns (SLUICE_POSTGRES_BUYER_CONNS) " +
+			"and -postgres-operator-conns (SLUICE_POSTGRES_OPERATOR_CONNS) at least 1")
 	case c.redisPool < 1:
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) must be at least 1, is %d", c.redisPool)
 	case c.redisTimeout <= 0 || c.statement < time.Millisecond:

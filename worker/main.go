@@ -1,6 +1,7 @@
 // Command worker turns hand-overs into orders, shows them on tickets, applies
 // releases, sweeps reservations that were never handed over, expires orders that
-// nobody pays for, answers buyers about their orders and cancels them.
+// nobody pays for, answers buyers about their orders and cancels them, and lets
+// operators see and change sales.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"sluice/shared/pgstore"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
+	"sluice/worker/internal/adminapi"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
@@ -40,7 +42,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	points, err := failpoint.Load(getenv, log, append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired)...)
+	points, err := failpoint.Load(getenv, log, append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
+		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished)...)
 	if err != nil {
 		return err
 	}
@@ -60,6 +63,11 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	defer buyers.Close()
+	operators, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.operatorConns), StatementTimeout: c.statement})
+	if err != nil {
+		return err
+	}
+	defer operators.Close()
 	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
 	if err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
@@ -70,18 +78,19 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	defer heal.close()
-	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, stock: stock, heal: heal, log: log})
+	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, operators: operators, stock: stock, heal: heal, log: log})
 }
 
 // parts are what a worker works with, beside the connection to the stream.
 type parts struct {
-	points   *failpoint.Set
-	verifier *auth.Verifier
-	store    *pgstore.Store // for orders
-	buyers   *pgstore.Store // for what buyers ask: it must not take the orders' connections
-	stock    *redisstock.Client
-	heal     healing
-	log      *slog.Logger
+	points    *failpoint.Set
+	verifier  *auth.Verifier
+	store     *pgstore.Store // for orders
+	buyers    *pgstore.Store // for what buyers ask: it must not take the orders' connections
+	operators *pgstore.Store // for what operators ask, for the same reason
+	stock     *redisstock.Client
+	heal      healing
+	log       *slog.Logger
 }
 
 // serve warms up, then fulfils and answers buyers until ctx ends.
@@ -97,6 +106,9 @@ func serve(ctx context.Context, c config, p parts) error {
 		return err
 	}
 	ops.GuardProfiles(c.adminToken)
+	admin := adminapi.New(c.adminToken, p.log)
+	ops.Handle("/admin/", admin)
+	ops.Handle("/openapi.yaml", httpapi.Description())
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stopOps := ops.Start(func(err error) { end(err) })
@@ -112,6 +124,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	}
 	defer queue.Close()
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
+	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, p.points.Hit, p.log))
 	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, time.Now, p.log), p.log)
 	if err != nil {
 		return err
@@ -149,6 +162,7 @@ func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Qu
 		Orders:    rows{store},
 		Releases:  rows{store},
 		Shown:     rows{store},
+		Adjusted:  rows{store},
 		Stock:     stock,
 		HandOvers: queue,
 		Hints:     queue,

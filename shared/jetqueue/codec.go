@@ -118,6 +118,15 @@ func Decode(header nats.Header, subject string, data []byte) (sale.HandOver, err
 	return h, nil
 }
 
+// DecodeRaw reads a hand-over of a sale from what Raw keeps of its message.
+func DecodeRaw(saleID string, header, data []byte) (sale.HandOver, error) {
+	decoded, err := nats.DecodeHeadersMsg(header)
+	if err != nil {
+		return sale.HandOver{}, fmt.Errorf("%w: header: %w", ErrUnreadable, err)
+	}
+	return Decode(decoded, ordersPrefix+saleID, data)
+}
+
 func decode(header nats.Header, subject string, data []byte) (sale.HandOver, error) {
 	saleID, err := saleOfSubject(ordersPrefix, subject)
 	if err != nil {

@@ -9,8 +9,9 @@
 //	             progress   tells how far the sale has been served
 //	per process  releases   applies to Redis what Postgres closed
 //	             shown      settles what could not be settled at once
+//	             adjustments  brings to Redis what operators add and take away
 //
-// What releases and shown have in common, rows that Redis must still show, is owed.go.
+// What the last three have in common, rows that Redis must still show, is owed.go.
 //
 // Trust: Postgres decides. A hand-over may repeat, come late or be regrouped; a
 // rid that has a row keeps it. A hand-over is acknowledged only once its orders

@@ -148,6 +148,18 @@ func (s *script) MarkApplied(context.Context, []string) ([]time.Duration, error)
 func (s *script) Unshown(context.Context, int, []string) ([]Unshown, error)      { return nil, nil }
 func (s *script) MarkShown(context.Context, []string, sale.OrderState) error     { return nil }
 
+func (s *script) Adjust(context.Context, string, int64, []sale.Adjustment) (sale.Snapshot, []sale.AdjustResult, error) {
+	return sale.Snapshot{}, nil, errFault
+}
+
+func (s *script) UnfinishedAdjustments(context.Context, int, []string) ([]PendingAdjustment, error) {
+	return nil, nil
+}
+
+func (s *script) FinishAdjustment(context.Context, sale.Adjustment, int64, sale.AdjustResult) (sale.AdjustmentRow, error) {
+	return sale.AdjustmentRow{}, errFault
+}
+
 func (s *script) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
 	changed(sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 1, Rev: 1})
 	changed(sale.Entry{Sale: sale.Sale{ID: "not-loaded"}, Rev: 1})
@@ -183,7 +195,7 @@ func pauseName(pause time.Duration) string {
 
 func newFulfilment(s *script) *Fulfilment {
 	stores := Stores{
-		Catalogue: s, Orders: s, Releases: s, Shown: s, Stock: s, HandOvers: s, Hints: s,
+		Catalogue: s, Orders: s, Releases: s, Shown: s, Adjusted: s, Stock: s, HandOvers: s, Hints: s,
 		Consume: func(context.Context, string) (Source, error) { return s, nil },
 	}
 	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second}

@@ -35,6 +35,7 @@ type Stores struct {
 	Orders    orders
 	Releases  releaseRows
 	Shown     shownRows
+	Adjusted  adjustmentRows
 	Stock     stock
 	HandOvers stream
 	Hints     hints
@@ -44,6 +45,7 @@ type Stores struct {
 type stock interface {
 	settler
 	releaser
+	adjuster
 	handOffList
 	snapshots
 	ticketList
@@ -72,6 +74,9 @@ type Fulfilment struct {
 	releases *owed[PendingRelease]
 	shown    *owed[Unshown]
 	serving  serving
+
+	adjusting   *adjustments
+	adjustments *owed[PendingAdjustment]
 }
 
 // Failpoints that hit is called with.
@@ -84,10 +89,13 @@ const (
 // New prepares a Fulfilment. hit is called at every failpoint; its error counts
 // as a fault of the moment.
 func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string) error, log *slog.Logger) *Fulfilment {
+	adjusting := &adjustments{rows: stores.Adjusted, stock: stores.Stock, hints: stores.Hints, hit: hit, log: log}
 	return &Fulfilment{
 		cfg: cfg, stores: stores, metrics: metrics, hit: hit, log: log,
 		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, metrics, log),
 		shown:    newShown(stores.Shown, stores.Stock, stores.Hints, metrics, log),
+
+		adjusting: adjusting, adjustments: newAdjustments(adjusting),
 	}
 }
 
@@ -113,6 +121,7 @@ func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {
 	defer stop()
 	running.Go(func() { f.releases.run(pulling) })
 	running.Go(func() { f.shown.run(pulling) })
+	running.Go(func() { f.adjustments.run(pulling) })
 	sales := &sales{fulfilment: f, ctx: pulling, work: work, running: &running, workers: map[string]*saleWorker{}}
 	err := f.stores.Catalogue.Watch(pulling, sales.changed, replayed)
 	if ctx.Err() != nil {

@@ -13,6 +13,9 @@ var document []byte
 
 var documentTag = fmt.Sprintf(`"%x"`, sha256.Sum256(document))
 
+// Description answers with the document that describes both of the worker's listeners.
+func Description() http.Handler { return reading(describeAPI) }
+
 // describeAPI is GET /openapi.yaml. A new release is seen within minutes. Tags are
 // compared weakly: a proxy that compresses puts W/ in front.
 func describeAPI(w http.ResponseWriter, r *http.Request) {
