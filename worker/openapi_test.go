@@ -37,6 +37,13 @@ func (w *world) post(buyers, target, user, body string) answer {
 	return w.send(buyers, "POST", target, w.head("POST", target, user, "Content-Length: "+strconv.Itoa(len(body)))+body)
 }
 
+// operate is post, to the ops listener, as an operator with the admin token.
+func (w *world) operate(ops, method, target, body string, headers ...string) answer {
+	w.t.Helper()
+	headers = append(headers, "Authorization: Bearer "+adminToken, "Content-Length: "+strconv.Itoa(len(body)))
+	return w.send(ops, method, target, w.head(method, target, "", headers...)+body)
+}
+
 func (w *world) head(method, target, user string, headers ...string) string {
 	w.t.Helper()
 	text := method + " " + target + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"

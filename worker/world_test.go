@@ -192,7 +192,7 @@ func (w *world) reserve(n int) []sale.Reservation {
 	w.t.Helper()
 	attempts := make([]sale.Attempt, n)
 	for i := range attempts {
-		attempts[i] = sale.Attempt{RID: uuid.Must(uuid.NewV7()).String(), UserID: "user-" + uuid.NewString()}
+		attempts[i] = newAttempt()
 	}
 	_, decisions, err := w.stock.Reserve(w.context(), w.entry.ID, w.entry.Epoch, attempts)
 	w.must(err)
@@ -204,6 +204,11 @@ func (w *world) reserve(n int) []sale.Reservation {
 		reservations[i] = d.Ticket.Reservation
 	}
 	return reservations
+}
+
+// newAttempt is a new buyer's.
+func newAttempt() sale.Attempt {
+	return sale.Attempt{RID: uuid.Must(uuid.NewV7()).String(), UserID: "user-" + uuid.NewString()}
 }
 
 func (w *world) handOver(reservations []sale.Reservation) {
