@@ -59,7 +59,7 @@ func ReadInfo(path string) (Info, error) {
 }
 
 // EnvFile is the name of the shell's view of the announcement: the first gateway's
-// and worker's URL, the worker's pid, and what the programs need to join the stack.
+// and worker's URL, that of its admin API, the worker's pid, and what the programs need to join the stack.
 const EnvFile = "env"
 
 // write replaces the announcement in dir at once: a reader sees the old one or the
@@ -78,7 +78,7 @@ func (i Info) write(dir, ticketKey string) error {
 func (i Info) shellEnv(ticketKey string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
-		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
+		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)
 	}
