@@ -103,6 +103,14 @@ func TestAudit_FindsEveryPlantedViolation(t *testing.T) {
 			s.exec(t, `UPDATE sale_stock SET held = held - 1`)
 			return "the stock row says 1 units are held, 2 orders hold one"
 		}},
+		{"total drifted", "I4", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `UPDATE sale_stock SET total = total + 1`)
+			return "the total is 4, 3 units were configured and adjustments make that +0"
+		}},
+		{"adjustment that Redis has alone", "I4", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HSet(t.Context(), s.key("adjusted"), "a1", 5).Err())
+			return "adjustment a1 is +5 units in Redis, none in Postgres"
+		}},
 		{"unit stranded in Redis", "I4", func(t *testing.T, s *soldSale) string {
 			must(t, s.redis.Decr(t.Context(), s.key("stock")).Err())
 			return "Redis has 0 units in stock, Postgres has 1 free"

@@ -218,7 +218,7 @@ func (w *world) operationsAfter(redis *devstack.Server, ops, at, stock string) m
 	w.wantAnswer(w.operate(ops, "POST", stock, `{"adjustment_id":"later","delta":1}`), 202, `"pending"`)
 	w.wantAnswer(w.operate(ops, "GET", at+"/audit?wait=0", ""), 503, "/problems/unavailable")
 	w.wantAnswer(w.operate(ops, "POST", at+"/rebuild", ""), 202, `"state":"rebuilding"`)
-	w.wantAnswer(w.operate(ops, "POST", at+"/rebuild", ""), 202, `"epoch":2`)
+	w.wantAnswer(w.operate(ops, "POST", at+"/rebuild", ""), 202, `"rebuilding":true`)
 	return map[string]string{"POST " + stock: `{"adjustment_id":"new","delta":1}`, "GET " + at + "/audit": ""}
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sluice/shared/redisstock"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 )
@@ -209,18 +208,23 @@ func TestAdjustment_WhileSellingNeverTakesAUnitTwice(t *testing.T) {
 	w.stopped(p)
 }
 
-// rebuild makes the next epoch of a sale without orders, as a rebuild does.
+// rebuild makes the next epoch of a sale without orders, as package load does, but for
+// the wait for gateways.
 func (w *world) rebuild() {
 	w.t.Helper()
 	ctx := w.context()
-	begun, err := w.store.RequestRebuild(ctx, sale.Actor{Who: "test"}, w.entry.ID)
+	_, err := w.store.RebuildSale(ctx, sale.Actor{Who: "test"}, w.entry.ID)
+	w.must(err)
+	begun, err := w.store.BeginLoad(ctx, w.entry.ID, 0)
 	w.must(err)
 	const token = "again"
 	w.must(w.stock.Fence(ctx, begun.ID, begun.Epoch, token))
-	state, err := w.store.LoadState(ctx, begun.ID)
-	w.must(err)
-	w.must(w.stock.LoadAdjusted(ctx, begun.ID, begun.Epoch, token, state.Adjusted))
-	w.must(w.stock.Flip(ctx, token, redisstock.Live{Entry: begun, Total: state.Total, Stock: state.Total - state.Held}))
+	var live sale.Live
+	w.must(w.store.Count(ctx, begun.ID, begun.Epoch, sale.LoadParts{
+		Live:     func(l sale.Live) error { live = l; return nil },
+		Adjusted: func(page []sale.Adjustment) error { return w.stock.LoadAdjusted(ctx, begun.ID, begun.Epoch, token, page) },
+	}))
+	w.must(w.stock.Flip(ctx, token, live))
 	w.entry, err = w.store.FinishLoad(ctx, begun.ID, begun.Epoch)
 	w.must(err)
 }
@@ -252,4 +256,32 @@ func TestAdjustment_HappensOnceAcrossARebuildOfRedis(t *testing.T) {
 		}
 	}
 	w.audit()
+}
+
+// Orders, adjustments and all.
+func TestAdjustment_StandsAfterARebuildThatAnOperatorAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10)
+	p, ops := w.startWithAdmin("")
+	sold := w.reserve(4)
+	w.handOver(sold)
+	w.eventuallyAll(sale.StatusConfirmed, sold)
+	w.adjust(ops, "more", 5)
+	w.adjust(ops, "less", -3)
+	w.wantAnswer(w.operate(ops, "POST", "/admin/v1/sales/"+w.entry.ID+"/rebuild", ""), 202, `"rebuilding"`)
+	w.eventually("the sale is live again", func() bool {
+		e, err := w.store.Entry(w.context(), w.entry.ID)
+		w.must(err)
+		w.entry = e
+		return e.Epoch > 1 && !e.Rebuilding
+	})
+	for id, delta := range map[string]int64{"more": 5, "less": -3} {
+		if status := w.adjust(ops, id, delta); status != 200 {
+			t.Errorf("%s repeated: %d", id, status)
+		}
+	}
+	w.wantUnits(12, 8)
+	w.eventuallyAll(sale.StatusConfirmed, sold)
+	w.audit()
+	w.stopped(p)
 }

@@ -26,6 +26,7 @@ type Stores struct {
 		// EachTicket may visit one twice while the hash grows.
 		EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 		Buyers(ctx context.Context, saleID string, epoch int64) ([]string, error)
+		Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error)
 	}
 	// Stream visits every hand-over that it holds, acknowledged ones included.
 	Stream interface {
@@ -87,6 +88,9 @@ func (s Stores) read(ctx context.Context, saleID string) (sale.Evidence, error) 
 	if e.Redis.Buyers, err = s.Redis.Buyers(ctx, saleID, before.rows.Entry.Epoch); err != nil {
 		return sale.Evidence{}, err
 	}
+	if e.Redis.Adjusted, err = s.Redis.Adjusted(ctx, saleID, before.rows.Entry.Epoch); err != nil {
+		return sale.Evidence{}, err
+	}
 	after, err := s.position(ctx, saleID)
 	if err != nil {
 		return sale.Evidence{}, err
@@ -113,7 +117,7 @@ func (s Stores) position(ctx context.Context, saleID string) (p position, err er
 // numbers are what changes whenever the sale moves.
 type numbers struct {
 	epoch, total, held, stock, accepted, served, given, handOff int64
-	orders, releases, unapplied, adjusting                      int
+	orders, releases, unapplied, adjustments, adjusting         int
 }
 
 func (p position) numbers() numbers {
@@ -122,7 +126,7 @@ func (p position) numbers() numbers {
 		stock: p.snapshot.Stock, accepted: p.snapshot.Accepted, served: p.snapshot.Served, given: p.snapshot.Given,
 		handOff: p.handOff.Count,
 		orders:  len(p.rows.Orders), releases: len(p.rows.Releases), unapplied: p.rows.Unapplied,
-		adjusting: p.rows.Adjusting,
+		adjustments: len(p.rows.Adjustments), adjusting: evidenceOf(p).Adjusting(),
 	}
 }
 
@@ -131,7 +135,7 @@ func evidenceOf(p position) sale.Evidence {
 		SaleID: p.rows.Entry.ID, PerUserLimit: p.rows.Entry.PerUserLimit,
 		Total: p.rows.Total, Held: p.rows.Held, Orders: p.rows.Orders,
 		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied,
-		Configured: p.rows.Entry.Total, Adjusted: p.rows.Adjusted, Adjusting: p.rows.Adjusting,
+		Configured: p.rows.Entry.Total, Adjustments: p.rows.Adjustments,
 		Redis: sale.RedisEvidence{
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,

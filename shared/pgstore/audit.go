@@ -27,10 +27,11 @@ func (s *Store) AuditSale(ctx context.Context, saleID string) (sale.AuditRows, e
 		if rows.Releases, err = releasesOfSale(ctx, tx, saleID); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `
-			SELECT (SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL),
-				coalesce(sum(delta) FILTER (WHERE state IN ('counted', 'applied')), 0)::bigint, count(*) FILTER (WHERE finished_at IS NULL)
-			FROM stock_adjustments WHERE sale_id = $1`, saleID).Scan(&rows.Unapplied, &rows.Adjusted, &rows.Adjusting)
+		if rows.Adjustments, err = adjustments(ctx, tx, `WHERE sale_id = $1 ORDER BY id`, saleID); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL`,
+			saleID).Scan(&rows.Unapplied)
 	})
 	if err != nil {
 		return sale.AuditRows{}, fmt.Errorf("cannot read sale %s for an audit: %w", saleID, err)

@@ -30,15 +30,16 @@ func (s *Store) SetPaused(ctx context.Context, by sale.Actor, saleID string, pau
 
 // CloseSale ends the window of a sale now and returns its entry, which a loop brings
 // to the other stores: nobody may attempt any more, what was accepted is served. A
-// sale that is over stays as it is. ErrNoSale, ErrRetired.
+// sale that is over stays as it is. The moment is a whole millisecond, as Redis has
+// it. ErrNoSale, ErrRetired.
 func (s *Store) CloseSale(ctx context.Context, by sale.Actor, saleID string) (sale.Entry, error) {
 	return s.operate(ctx, by, sale.ActionClose, saleID, func(ctx context.Context, tx pgx.Tx, e sale.Entry) (sale.Entry, fields, error) {
 		var over bool
-		if err := tx.QueryRow(ctx, `SELECT $1 <= now()`, e.ClosesAt).Scan(&over); err != nil || over {
+		if err := tx.QueryRow(ctx, `SELECT $1::timestamptz <= now()`, e.ClosesAt).Scan(&over); err != nil || over {
 			return e, nil, err
 		}
 		after, err := oneEntry(ctx, tx, `
-			UPDATE sales SET closed_at = now(), rev = rev + 1 WHERE sale_id = $1 RETURNING `+entryColumns, saleID)
+			UPDATE sales SET closed_at = date_trunc('milliseconds', now()), rev = rev + 1 WHERE sale_id = $1 RETURNING `+entryColumns, saleID)
 		return after, fields{
 			"opens_at":  {e.OpensAt.Format(time.RFC3339Nano), after.OpensAt.Format(time.RFC3339Nano)},
 			"closes_at": {e.ClosesAt.Format(time.RFC3339Nano), after.ClosesAt.Format(time.RFC3339Nano)},

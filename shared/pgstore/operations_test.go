@@ -61,6 +61,9 @@ func TestCloseSale_EndsTheWindowOnceAndTheSalesFileStillApplies(t *testing.T) {
 		if phase := sale.PhaseAt(first.OpensAt, first.ClosesAt, first.ClosesAt); phase != sale.Closed || !first.ClosesAt.After(first.OpensAt) {
 			t.Errorf("%s: window %v to %v", id, first.OpensAt, first.ClosesAt)
 		}
+		if at := first.ClosesAt; id != "over" && !at.Equal(at.Truncate(time.Millisecond)) {
+			t.Errorf("%s: closes at %v, which Redis would round", id, at)
+		}
 		if early := first.ClosesAt.Before(c.ClosesAt.Add(-time.Minute)); early != (id != "over") {
 			t.Errorf("%s: closes at %v", id, first.ClosesAt)
 		}

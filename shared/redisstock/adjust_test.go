@@ -42,6 +42,10 @@ func TestAdjust_RefusedStaysRefusedAtItsEpoch(t *testing.T) {
 	equal(t, "more", r[0], sale.AdjustResult{Code: sale.AdjustDone, Stock: 10})
 	equal(t, "less again", r[1], sale.AdjustResult{Code: sale.AdjustUnsold, Stock: 10})
 	equal(t, "total", snap.Total, 10)
+	adjusted, err := c.Adjusted(t.Context(), s.ID, 1)
+	must(t, err)
+	equal(t, "how many moved units", len(adjusted), 1)
+	equal(t, "what moved units", adjusted[0], sale.Adjustment{ID: "more", SaleID: s.ID, Delta: 8})
 }
 
 func TestAdjust_ManyAtOnceMoveOnce(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"sluice/shared/sale"
@@ -62,4 +63,24 @@ func (c *Client) Buyers(ctx context.Context, saleID string, epoch int64) ([]stri
 		return nil, fmt.Errorf("cannot read buyers of sale %s: %w", saleID, err)
 	}
 	return slices.Collect(maps.Keys(seen)), nil
+}
+
+// Adjusted returns the adjustments that moved units at an epoch, or that it was loaded
+// with, in no order.
+func (c *Client) Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error) {
+	deltas, err := c.rdb.HGetAll(ctx, keys(saleID, epoch)[9]).Result()
+	if err != nil {
+		return nil, fmt.Errorf("cannot read adjustments of sale %s: %w", saleID, err)
+	}
+	var adjusted []sale.Adjustment
+	for id, text := range deltas {
+		delta, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read adjustment %s of sale %s: %w", id, saleID, err)
+		}
+		if delta != 0 { // else it was refused
+			adjusted = append(adjusted, sale.Adjustment{ID: id, SaleID: saleID, Delta: delta})
+		}
+	}
+	return adjusted, nil
 }

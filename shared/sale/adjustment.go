@@ -59,6 +59,9 @@ const (
 // Finished reports whether nothing is left to be done.
 func (s AdjustmentState) Finished() bool { return s == AdjustmentApplied || s == AdjustmentRefused }
 
+// Counted reports whether the total in Postgres has the units.
+func (s AdjustmentState) Counted() bool { return s == AdjustmentCounted || s == AdjustmentApplied }
+
 // AdjustmentRow is an adjustment as Postgres has it.
 type AdjustmentRow struct {
 	Adjustment

@@ -78,7 +78,7 @@ func (a *audit) withoutOrder() []string {
 }
 
 func (a *audit) nothingUnderWay() bool {
-	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting > 0 || len(a.inFlight) > 0 {
+	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting() > 0 || len(a.inFlight) > 0 {
 		return false
 	}
 	queued := func(t Ticket) bool { return t.Status == StatusQueued }

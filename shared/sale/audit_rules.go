@@ -124,15 +124,38 @@ func (a *audit) unitsAddUp() {
 	if n := a.holding(); n != a.Held {
 		a.violate("I4", "the stock row says %d units are held, %d orders hold one", a.Held, n)
 	}
-	if a.Configured+a.Adjusted != a.Total {
-		a.violate("I4", "the total is %d, %d were configured and adjustments made %+d of them", a.Total, a.Configured, a.Adjusted)
+	if adjusted := a.Adjusted(); a.Configured+adjusted != a.Total {
+		a.violate("I4", "the total is %d, %d units were configured and adjustments make that %+d", a.Total, a.Configured, adjusted)
 	}
 	if a.final && a.Redis.Stock != free {
 		a.violate("I4", "Redis has %d units in stock, Postgres has %d free (%d reservations without an order, %d releases not applied, %d adjustments not finished)",
-			a.Redis.Stock, free, len(a.inFlight), a.Unapplied, a.Adjusting)
+			a.Redis.Stock, free, len(a.inFlight), a.Unapplied, a.Adjusting())
 	}
 	if a.atRest && a.Redis.SoldOut != (a.Redis.Stock <= 0) {
 		a.violate("I4", "Redis has %d units in stock, its sold-out flag is %v", a.Redis.Stock, a.Redis.SoldOut)
+	}
+	if a.atRest {
+		a.sameAdjustments()
+	}
+}
+
+// sameAdjustments is the part of I4 that holds at rest: Redis knows those adjustments
+// that the total has, so that none of them moves units again.
+func (a *audit) sameAdjustments() {
+	known := make(map[string]int64, len(a.Redis.Adjusted))
+	for _, r := range a.Redis.Adjusted {
+		known[r.ID] = r.Delta
+	}
+	for _, row := range a.Adjustments {
+		if row.State.Counted() && known[row.ID] != row.Delta {
+			a.violate("I4", "adjustment %s is %+d units in Postgres, %+d in Redis", row.ID, row.Delta, known[row.ID])
+		}
+		if row.State.Counted() {
+			delete(known, row.ID)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		a.violate("I4", "adjustment %s is %+d units in Redis, none in Postgres", id, known[id])
 	}
 }
 

@@ -18,7 +18,7 @@ func sold() Evidence {
 		}
 	}
 	e := Evidence{
-		SaleID: "s", PerUserLimit: 1, Configured: 5, Adjusted: -2, Total: 3, Held: 2, Still: true,
+		SaleID: "s", PerUserLimit: 1, Configured: 5, Total: 3, Held: 2, Still: true,
 		Orders: []Order{
 			row("r1", "ann", 1, OrderPending), row("r2", "bob", 2, OrderPaid),
 			row("r3", "cid", 3, OrderExpired), row("r4", "ann", 4, OrderRejected),
@@ -27,8 +27,13 @@ func sold() Evidence {
 			{RID: "r3", Status: StatusExpired, Give: 1},
 			{RID: "r4", Status: StatusRejected, Reason: ReasonDuplicate, Holder: "r1"},
 		},
+		Adjustments: []AdjustmentRow{
+			{Adjustment: Adjustment{ID: "a1", Delta: -2}, State: AdjustmentApplied},
+			{Adjustment: Adjustment{ID: "a2", Delta: -9}, State: AdjustmentRefused, Unsold: 3},
+		},
 		HandedOver: []string{"r1", "r2", "r2", "r3", "r4"},
-		Redis:      RedisEvidence{Loaded: 4, Stock: 1, Accepted: 4, Given: 1, Rank: 4, Served: 4, Buyers: []string{"ann#1", "bob#1"}},
+		Redis: RedisEvidence{Loaded: 4, Stock: 1, Accepted: 4, Given: 1, Rank: 4, Served: 4, Buyers: []string{"ann#1", "bob#1"},
+			Adjusted: []Adjustment{{ID: "a1", Delta: -2}}},
 		Client: []Seen{
 			{RID: "r1", Accepted: true, Statuses: []Status{StatusQueued, StatusQueued, StatusConfirmed}},
 			{RID: "r2", Accepted: true, Statuses: []Status{StatusConfirmed}},
@@ -67,6 +72,17 @@ func TestAudit_SupersededOrdersNeedNoTicket(t *testing.T) {
 	}
 }
 
+func TestAudit_AnUnfinishedAdjustmentIsUnderWay(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	e.Adjustments = append(e.Adjustments, AdjustmentRow{Adjustment: Adjustment{ID: "a3", Delta: -1}, State: AdjustmentIntended})
+	e.Redis.Stock, e.Redis.Loaded, e.Redis.SoldOut = 0, 3, true // Redis has given it up
+	e.Redis.Adjusted = append(e.Redis.Adjusted, Adjustment{ID: "a3", Delta: -1})
+	if v := Audit(e); v.AtRest || !v.Pass {
+		t.Fatalf("%+v", v)
+	}
+}
+
 // A sale under way is not at rest, and what is under way is no violation.
 func TestAudit_SaleUnderWayPasses(t *testing.T) {
 	t.Parallel()
@@ -101,6 +117,15 @@ func TestAudit_PlantedViolations(t *testing.T) {
 		{"left in handoff", "I3", "1 reservations", func(e *Evidence) { e.Redis.HandOff = 1; e.Waited = true }},
 		{"held above total", "I4", "4 units", func(e *Evidence) { e.Held = 4 }},
 		{"stock row drifted", "I4", "says 1", func(e *Evidence) { e.Held = 1 }},
+		{"total drifted", "I4", "configured and adjustments make that -2", func(e *Evidence) { e.Configured = 4 }},
+		{"adjustment that Redis forgot", "I4", "adjustment a1 is -2 units in Postgres, +0 in Redis", func(e *Evidence) { e.Redis.Adjusted = nil }},
+		{"refused adjustment that Redis made", "I4", "adjustment a2 is -9 units in Redis, none in Postgres", func(e *Evidence) {
+			e.Redis.Adjusted = append(e.Redis.Adjusted, Adjustment{ID: "a2", Delta: -9})
+		}},
+		{"adjustment never finished", "I4", "1 adjustments not finished", func(e *Evidence) {
+			e.Adjustments = append(e.Adjustments, AdjustmentRow{Adjustment: Adjustment{ID: "a3", Delta: 1}, State: AdjustmentCounted})
+			e.Total, e.Waited = 4, true
+		}},
 		{"stranded unit", "I4", "0 units in stock", func(e *Evidence) { e.Redis.Stock = 0 }},
 		{"slot taken by nobody", "I2", "ghost#1", func(e *Evidence) { e.Redis.Buyers = append(e.Redis.Buyers, "ghost#1") }},
 		{"slot that is held and free", "I2", "bob#1", func(e *Evidence) { e.Redis.Buyers = e.Redis.Buyers[:1] }},

@@ -13,9 +13,8 @@ type Evidence struct {
 	Releases  []Release
 	Unapplied int // releases that are not marked as applied to Redis
 
-	Configured int64 // units of the sale, as configured
-	Adjusted   int64 // units that adjustments added to those; negative when they took more away
-	Adjusting  int   // adjustments that are not finished
+	Configured  int64 // units of the sale, as configured
+	Adjustments []AdjustmentRow
 
 	HandedOver []string // rids in the stream; repeats are normal
 
@@ -38,9 +37,30 @@ type AuditRows struct {
 	Held      int64 // units that the stock row says are held
 	Orders    []Order
 	Releases  []Release
-	Unapplied int   // releases without an applied mark
-	Adjusted  int64 // units that the total has by adjustments
-	Adjusting int   // adjustments that are not finished
+	Unapplied int // releases without an applied mark
+
+	Adjustments []AdjustmentRow
+}
+
+// Adjusted is how many units adjustments added to the total; negative when they took
+// more away.
+func (e Evidence) Adjusted() (units int64) {
+	for _, a := range e.Adjustments {
+		if a.State.Counted() {
+			units += a.Delta
+		}
+	}
+	return units
+}
+
+// Adjusting is how many adjustments are not finished.
+func (e Evidence) Adjusting() (n int) {
+	for _, a := range e.Adjustments {
+		if !a.State.Finished() {
+			n++
+		}
+	}
+	return n
 }
 
 // RedisEvidence is what Redis says of a sale.
@@ -55,6 +75,7 @@ type RedisEvidence struct {
 	SoldOut  bool
 	Buyers   []string // "user#slot" of every slot that is taken
 	Tickets  []Ticket
+	Adjusted []Adjustment // that moved units, or were loaded with the epoch
 }
 
 // Seen is what one buyer was told about one reservation.

@@ -105,11 +105,11 @@ func (c call) auditable(ctx context.Context) error {
 
 func numbersOf(e sale.Evidence) evidenceBody {
 	body := evidenceBody{
-		Configured: e.Configured, Adjusted: e.Adjusted, Total: e.Total, Held: e.Held, Free: e.Total - e.Held,
+		Configured: e.Configured, Adjusted: e.Adjusted(), Total: e.Total, Held: e.Held, Free: e.Total - e.Held,
 		Orders: map[sale.OrderState]int64{
 			sale.OrderPending: 0, sale.OrderPaid: 0, sale.OrderExpired: 0, sale.OrderCancelled: 0, sale.OrderRejected: 0, sale.OrderRefunded: 0,
 		},
-		Releases: len(e.Releases), Unapplied: e.Unapplied, Adjusting: e.Adjusting, HandedOver: len(e.HandedOver),
+		Releases: len(e.Releases), Unapplied: e.Unapplied, Adjusting: e.Adjusting(), HandedOver: len(e.HandedOver),
 	}
 	for _, o := range e.Orders {
 		body.Orders[o.State]++
