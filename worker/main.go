@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sluice/shared/auth"
 	"sluice/shared/failpoint"
 	"sluice/shared/jetqueue"
@@ -101,14 +103,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	var queue *jetqueue.Queue
 	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
 		"redis": p.stock.Ping, "nats": func(ctx context.Context) error { return queue.Flush(ctx) }, "postgres": p.store.Ping})
-	ops, err := service.NewOps(c.opsListen, health, registry)
+	ops, admin, err := openOps(c, health, registry, p.log)
 	if err != nil {
 		return err
 	}
-	ops.GuardProfiles(c.adminToken)
-	admin := adminapi.New(c.adminToken, p.log)
-	ops.Handle("/admin/", admin)
-	ops.Handle("/openapi.yaml", httpapi.Description())
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stopOps := ops.Start(func(err error) { end(err) })
@@ -136,12 +134,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer loops.Wait()
 	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
 	loops.Go(func() { converge.Run(ctx) })
-	loops.Go(func() {
-		upkeep.Run(ctx, streams{queue}, func() {
-			converge.Again()
-			f.LookForLost()
-		})
-	})
+	loops.Go(func() { upkeep.Run(ctx, streams{queue}, func() { converge.Again(); f.LookForLost() }) })
 	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
 	loops.Go(func() { expiry.Run(ctx) })
 	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
@@ -153,6 +146,20 @@ func serve(ctx context.Context, c config, p parts) error {
 	flush(queue, p.log)
 	p.log.Info("worker ends")
 	return ended(ctx, err)
+}
+
+// openOps takes the address of the ops listener. The admin API on it says that the
+// worker is starting until it is opened.
+func openOps(c config, health *service.Health, registry *prometheus.Registry, log *slog.Logger) (*service.Ops, *adminapi.API, error) {
+	ops, err := service.NewOps(c.opsListen, health, registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	ops.GuardProfiles(c.adminToken)
+	admin := adminapi.New(c.adminToken, log)
+	ops.Handle("/admin/", admin)
+	ops.Handle("/openapi.yaml", httpapi.Description())
+	return ops, admin, nil
 }
 
 func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, ackWait time.Duration) fulfil.Stores {

@@ -221,8 +221,10 @@ func (w *world) rebuild() {
 	w.must(w.stock.Fence(ctx, begun.ID, begun.Epoch, token))
 	var live sale.Live
 	w.must(w.store.Count(ctx, begun.ID, begun.Epoch, sale.LoadParts{
-		Live:     func(l sale.Live) error { live = l; return nil },
-		Adjusted: func(page []sale.Adjustment) error { return w.stock.LoadAdjusted(ctx, begun.ID, begun.Epoch, token, page) },
+		Live: func(l sale.Live) error { live = l; return nil },
+		Adjusted: func(page []sale.Adjustment) error {
+			return w.stock.LoadAdjusted(ctx, begun.ID, begun.Epoch, token, page)
+		},
 	}))
 	w.must(w.stock.Flip(ctx, token, live))
 	w.entry, err = w.store.FinishLoad(ctx, begun.ID, begun.Epoch)
