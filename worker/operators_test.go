@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sluice/shared/devstack"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 )
@@ -284,6 +285,34 @@ func TestAdjustment_StandsAfterARebuildThatAnOperatorAskedFor(t *testing.T) {
 	}
 	w.wantUnits(12, 8)
 	w.eventuallyAll(sale.StatusConfirmed, sold)
+	w.audit()
+	w.stopped(p)
+}
+
+// The row is all there is of it until Redis is back, at another epoch.
+func TestAdjustment_BegunWhileRedisIsAwayHappensOnceItIsBack(t *testing.T) {
+	t.Parallel()
+	redis := ownServer(t, devstack.StartRedis)
+	w := newWorldOn(t, 10, serverURLs{redis: redis.URL(), postgres: schemaURL(t)})
+	p, ops := w.startWithAdmin("")
+	w.must(redis.Kill())
+	deltas := map[string]int64{"more": 5, "less": -3}
+	for id, delta := range deltas {
+		if status := w.adjust(ops, id, delta); status != 202 {
+			t.Errorf("%s: %d", id, status)
+		}
+	}
+	w.must(redis.Restart(w.context()))
+	w.wantUnits(12, 12)
+	for id, delta := range deltas {
+		if status := w.adjust(ops, id, delta); status != 200 {
+			t.Errorf("%s repeated: %d", id, status)
+		}
+	}
+	st, err := w.store.Standings(w.context(), w.entry.ID)
+	w.must(err)
+	w.entry = st[0].Entry
+	w.wantUnits(12, 12)
 	w.audit()
 	w.stopped(p)
 }
