@@ -24,7 +24,8 @@ const (
 	rebuildRate   = 150 // attempts a second
 	// The promise of README and ARCHITECTURE, beside the backlog: and a second for
 	// every 20,000 tickets.
-	pausePromise = 10 * time.Second
+	pausePromise  = 10 * time.Second
+	lossyPatience = 90 * time.Second
 )
 
 // lossy is a sale under steady load that loses its Redis.
@@ -44,8 +45,18 @@ func openLossy(ctx context.Context, t *testing.T, existing int) *lossy {
 	t.Helper()
 	l := &lossy{scene: openScene(ctx, t, rebuildUnits, rebuildBuyers, stack.Config{Gateways: 2, Workers: 2}),
 		existing: existing, refused: map[string]int{}, stopped: make(chan struct{})}
+	t.Cleanup(func() {
+		if t.Failed() {
+			l.showLogs("worker-0", "worker-1")
+		}
+	})
+	return l
+}
+
+// attack begins the load, and waits until it is under way.
+func (l *lossy) attack(ctx context.Context) {
 	ctx, l.stop = context.WithCancel(ctx)
-	t.Cleanup(l.stop)
+	l.t.Cleanup(l.stop)
 	go func() {
 		defer close(l.stopped)
 		attacker := attack.New(attack.Config{Connections: 32, Timeout: 5 * time.Second})
@@ -58,7 +69,6 @@ func openLossy(ctx context.Context, t *testing.T, existing int) *lossy {
 		})
 	}()
 	l.untilAccepted(ctx, time.Time{}, 100)
-	return l
 }
 
 func (l *lossy) answered(buyer int, a attack.Answer) {
@@ -78,6 +88,13 @@ func (l *lossy) answered(buyer int, a attack.Answer) {
 		return
 	}
 	l.winners.Answer(buyer, a.Ticket.Ticket, rid, a.Outcome == sale.Accepted.String(), a.Ticket.Status)
+}
+
+func (l *lossy) showLogs(processes ...string) {
+	for _, name := range processes {
+		content, err := os.ReadFile(filepath.Join(l.dir, "logs", name+".log"))
+		l.t.Logf("log of %s (%v):\n%s", name, err, content[max(0, len(content)-8192):])
+	}
 }
 
 // untilAccepted waits until n attempts were accepted after a moment.
@@ -248,10 +265,11 @@ func TestRebuild_LostRedisHealsByItselfUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), lossyPatience)
 			defer cancel()
 			l := openLossy(ctx, t, loss.existing)
 			before := l.addOrders(ctx)
+			l.attack(ctx)
 			for rid, ticket := range l.decidedTickets(ctx) {
 				before[rid] = ticket
 			}
@@ -264,13 +282,16 @@ func TestRebuild_LostRedisHealsByItselfUnderLoad(t *testing.T) {
 }
 
 func flush(ctx context.Context, l *lossy) error {
-	options, err := redis.ParseURL(l.stack.Info().Redis.URL)
-	if err != nil {
-		return err
-	}
-	raw := redis.NewClient(options)
+	raw := l.redis()
 	defer raw.Close()
 	return raw.FlushAll(ctx).Err()
+}
+
+func (l *lossy) redis() *redis.Client {
+	l.t.Helper()
+	options, err := redis.ParseURL(l.stack.Info().Redis.URL)
+	l.must(err)
+	return redis.NewClient(options)
 }
 
 func startEmpty(ctx context.Context, l *lossy) error {
@@ -283,8 +304,11 @@ func killOnly(ctx context.Context, l *lossy) error {
 
 // cutTail makes Redis forget the last reservations, as a machine that lost its power.
 func cutTail(ctx context.Context, l *lossy) error {
-	return l.stack.Restart(ctx, "redis", (*devstack.Server).Kill, func(s *devstack.Server) error {
-		logs, err := filepath.Glob(filepath.Join(s.DataDir(), "appendonlydir", "*.incr.aof"))
+	l.mu.Lock()
+	known := len(l.accepted)
+	l.mu.Unlock()
+	err := l.stack.Restart(ctx, "redis", (*devstack.Server).Kill, func(s *devstack.Server) error {
+		logs, err := filepath.Glob(filepath.Join(s.DataDir(), "*.incr.aof"))
 		if err != nil || len(logs) != 1 {
 			return fmt.Errorf("append only files %v: %w", logs, err)
 		}
@@ -294,6 +318,16 @@ func cutTail(ctx context.Context, l *lossy) error {
 		}
 		return os.Truncate(logs[0], info.Size()*2/3)
 	})
+	if err != nil {
+		return err
+	}
+	raw := l.redis()
+	defer raw.Close()
+	left, err := raw.HLen(ctx, "sluice:{"+l.saleID+"}:1:tickets").Result()
+	if err == nil && (left == 0 || left >= int64(known)) {
+		err = fmt.Errorf("%d tickets are left of more than %d that were accepted: the tail was not cut", left, known)
+	}
+	return err
 }
 
 // Three times in a row: what gateways have in flight at each fence is not lost.
@@ -303,9 +337,10 @@ func TestRebuild_ForcedUnderLoadLosesNothing(t *testing.T) {
 	if devstack.Long() {
 		rounds = 3
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), lossyPatience)
 	defer cancel()
 	l := openLossy(ctx, t, 0)
+	l.attack(ctx)
 	for range rounds {
 		before := l.decidedTickets(ctx)
 		l.must(l.stack.Warmup(ctx, "rebuild", l.saleID))
