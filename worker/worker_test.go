@@ -152,6 +152,7 @@ func TestWorker_RedisDownDuringSettleIsShownLater(t *testing.T) {
 		return err == nil && len(unshown) == len(reserved)
 	})
 	w.must(redis.Restart(w.context()))
+	w.live() // a Redis that was away is rebuilt, whatever it still has
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
 	w.eventually("nothing waits to be shown", func() bool {
 		unshown, err := w.store.Unshown(w.context(), 100, nil)

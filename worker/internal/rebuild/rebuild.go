@@ -22,6 +22,8 @@ const (
 	firstRetry  = time.Second            // after a run that failed
 	lastRetry   = 15 * time.Second
 	forgetAfter = time.Minute // a run this long ago no longer counts for the next retry
+	// After a run that another one has overtaken: longer than most rebuilds take.
+	overtakenPause = 2*sale.AnswersOver + firstRetry
 )
 
 // Truth is Postgres.

@@ -9,7 +9,7 @@ import (
 )
 
 // start runs the rebuild of a sale beside others, unless enough are under way here, or
-// the last one has just failed.
+// the last one of this sale calls for a pause.
 func (r *Rebuilds) start(ctx context.Context, e sale.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -18,8 +18,8 @@ func (r *Rebuilds) start(ctx context.Context, e sale.Entry) {
 	}
 	r.running[e.ID] = true
 	r.runs.Go(func() {
-		err := r.run(ctx, e)
-		r.ended(e.ID, err)
+		outcome, err := r.run(ctx, e)
+		r.ended(e.ID, outcome, err)
 		if err != nil && ctx.Err() == nil {
 			r.metrics.runs.WithLabelValues(resultFailed).Inc()
 			r.log.Error("rebuild failed, will be tried again", "sale", e.ID, "epoch", e.Epoch, "error", err)
@@ -27,44 +27,47 @@ func (r *Rebuilds) start(ctx context.Context, e sale.Entry) {
 	})
 }
 
-// ended notes when a sale whose run failed is due again: later each time, so that an
-// epoch and five seconds of waiting are not spent over and over.
-func (r *Rebuilds) ended(saleID string, err error) {
+// ended notes when the sale may be run here again. After a fault later each time, so
+// that an epoch and five seconds of waiting are not spent over and over. After a run
+// that was overtaken not before the other had its time: workers whose locks do not hold
+// would overtake each other for ever.
+func (r *Rebuilds) ended(saleID string, outcome load.Outcome, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, saleID)
-	if err == nil {
-		delete(r.retries, saleID)
-		return
-	}
 	last := r.retries[saleID]
-	if time.Since(last.at) > forgetAfter {
-		last = retry{}
+	delete(r.retries, saleID)
+	switch {
+	case outcome == load.Overtaken:
+		r.retries[saleID] = retry{at: time.Now().Add(overtakenPause)}
+	case err != nil:
+		if time.Since(last.at) > forgetAfter {
+			last = retry{}
+		}
+		next := min(max(2*last.pause, firstRetry), lastRetry)
+		r.retries[saleID] = retry{at: time.Now().Add(next), pause: next}
 	}
-	next := min(max(2*last.pause, firstRetry), lastRetry)
-	r.retries[saleID] = retry{at: time.Now().Add(next), pause: next}
 }
 
 // run rebuilds a sale if no other process does.
-func (r *Rebuilds) run(ctx context.Context, e sale.Entry) error {
+func (r *Rebuilds) run(ctx context.Context, e sale.Entry) (load.Outcome, error) {
 	unlock, locked, err := r.truth.Lock(ctx, e.ID)
 	if err != nil || !locked {
-		return err
+		return "", err
 	}
 	defer unlock()
 	if e, err = r.truth.Entry(ctx, e.ID); err != nil {
-		return err
+		return "", err
 	}
 	if !e.Rebuilding || e.Retired {
-		return nil // it was done while we looked
+		return "", nil // it was done while we looked
 	}
 	r.log.Info("rebuild begins", "sale", e.ID, "epoch", e.Epoch)
 	done, err := r.loader.Run(ctx, e.ID)
-	if err != nil {
-		return err
+	if err == nil {
+		r.tell(e.ID, done)
 	}
-	r.tell(e.ID, done)
-	return nil
+	return done.Outcome, err
 }
 
 func (r *Rebuilds) tell(saleID string, done load.Done) {
