@@ -140,7 +140,9 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 	reader := tickets.NewReader(g.reads, g.waiters, g.config.readPool, 2*g.config.redisTimeout)
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_ticket_waiters", Help: "Reads of tickets that wait for news.",
-	}, func() float64 { return float64(g.waiters.Waiting()) }))
+	}, func() float64 { return float64(g.waiters.Waiting()) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_sales_not_live", Help: "Sales that nobody can buy here: Redis does not hold their announced epoch, or it is being loaded.",
+	}, func() float64 { return float64(g.sales.NotLive()) }))
 	f := funnel.New(g.config.funnel, funnel.Parts{
 		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Failpoints: g.points,
 		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})

@@ -140,10 +140,10 @@ func (l *lossy) judge(ctx context.Context, before map[string]sale.Ticket) {
 	surplus, superseded := 0, 0
 	for _, o := range e.Orders {
 		orders[o.RID] = o
-		switch o.Reason {
-		case sale.ReasonSurplus:
+		if o.Reason == sale.ReasonSurplus {
 			surplus++
-		case sale.ReasonSuperseded:
+		}
+		if o.Reason == sale.ReasonSuperseded {
 			superseded++
 		}
 	}

@@ -80,13 +80,26 @@ func (c *Catalog) refreshAll(ctx context.Context, redis snapshots, log *slog.Log
 	reads.SetLimit(refreshing)
 	for _, s := range c.All() {
 		reads.Go(func() error {
-			if err := s.Refresh(ctx, redis); err != nil && ctx.Err() == nil {
+			err := s.Refresh(ctx, redis)
+			if err != nil && ctx.Err() == nil {
 				log.Debug("sale not refreshed", "sale", s.id, "error", err)
 			}
+			s.report(err, log)
 			return nil
 		})
 	}
 	_ = reads.Wait() // each read has said what failed
+}
+
+// NotLive counts the sales that nobody can buy here because Redis does not hold the
+// announced epoch, or it is being loaded.
+func (c *Catalog) NotLive() (n int) {
+	for _, s := range c.All() {
+		if _, warm := s.Snapshot(); !warm && !s.Entry().Retired {
+			n++
+		}
+	}
+	return n
 }
 
 // Refresh re-reads every sale's snapshot once a period, until ctx ends. It is what

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type Sale struct {
 	live     atomic.Pointer[live]
 	progress atomic.Pointer[progress]
 	mu       sync.Mutex // serialises writers of live and progress
+	lost     bool       // as told in the log; only the re-read uses it
 }
 
 // live is the newest snapshot and the clock that it was read by.
@@ -113,6 +115,18 @@ func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
 	}
 	s.Observe(snap, sent, time.Now())
 	return nil
+}
+
+// report logs that the sale is lost in Redis, and that it is there again, once each.
+func (s *Sale) report(err error, log *slog.Logger) {
+	switch lost := errors.Is(err, sale.ErrStale); {
+	case lost && !s.lost:
+		log.Warn("sale pauses here: redis does not hold its epoch", "sale", s.id, "epoch", s.Entry().Epoch, "rebuilding", s.Entry().Rebuilding)
+		s.lost = true
+	case err == nil && s.lost:
+		log.Info("sale is live here again", "sale", s.id, "epoch", s.Entry().Epoch)
+		s.lost = false
+	}
 }
 
 // Now is the sale's clock: Redis time, as this process measured it. Before the
