@@ -54,6 +54,9 @@ func (m *Model) Snapshot() Snapshot { return m.snapshot }
 // HandOff is how many reservations still wait for their hand-over.
 func (m *Model) HandOff() int { return len(m.handoff) }
 
+// Adjusted is how many units an adjustment moved; 0 for a refused one, and for none.
+func (m *Model) Adjusted(id string) int64 { return m.adjusted[id] }
+
 // Ticket finds a ticket by rid.
 func (m *Model) Ticket(rid string) (Ticket, bool) {
 	t, ok := m.tickets[rid]
