@@ -1,11 +1,12 @@
 // Package auth says who a buyer is and which ticket is theirs: it verifies the
-// tokens that the shop issues and signs and opens tickets. It does no I/O and
-// reads no clock.
+// tokens that the shop issues and signs and opens tickets. It verifies webhooks of
+// the payment provider too. It does no I/O and reads no clock.
 //
 // Trust: a token is believed for its user and claims while its signature,
 // algorithm, issuer, audience and expiry hold. A ticket is believed to have been
 // issued to the user who shows it; whether its reservation exists is for the
-// stores to say.
+// stores to say. A webhook is believed while its signature is of its very bytes, under a
+// key that is known, and not older than the tolerance.
 package auth
 
 import "fmt"

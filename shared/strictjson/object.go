@@ -9,14 +9,20 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 	"unicode/utf8"
 )
 
 var errNotObject = errors.New("the body must be one JSON object")
 
+// Optional makes a member's target one of a member that may be left out.
+func Optional(target any) any { return optional{target} }
+
+type optional struct{ target any }
+
 // Object reads a JSON object that has exactly the members named, each once, into
-// their targets: *string, or *int64 for a whole number. Else it names the field at
-// fault, "body" when there is none.
+// their targets: *string, *int64 for a whole number, *bool, or *time.Time; Optional
+// of one may be left out. Else it names the field at fault, "body" when there is none.
 func Object(body []byte, members map[string]any) (field string, err error) {
 	if !utf8.Valid(body) {
 		return "body", errors.New("the body is not valid UTF-8")
@@ -38,7 +44,7 @@ func Object(body []byte, members map[string]any) (field string, err error) {
 		return "body", errors.New("the body has data behind the JSON object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !seen[name] {
+		if _, mayLack := members[name].(optional); !seen[name] && !mayLack {
 			return name, fmt.Errorf("field %q is missing", name)
 		}
 	}
@@ -71,7 +77,18 @@ func member(d *json.Decoder, members map[string]any, seen map[string]bool) (fiel
 }
 
 func set(target any, value json.RawMessage, name string) (err error) {
+	if o, ok := target.(optional); ok {
+		target = o.target
+	}
 	switch target := target.(type) {
+	case *bool:
+		if *target = string(value) == "true"; !*target && string(value) != "false" {
+			return fmt.Errorf("field %q must be true or false", name)
+		}
+	case *time.Time:
+		if value[0] != '"' || json.Unmarshal(value, target) != nil {
+			return fmt.Errorf("field %q must be a time as of RFC 3339", name)
+		}
 	case *int64:
 		if *target, err = strconv.ParseInt(string(value), 10, 64); err != nil {
 			return fmt.Errorf("field %q must be a whole number", name)
