@@ -1,11 +1,12 @@
 #!lua
 -- Decides attempts of one sale: dedupe by user and slot, deduct one unit, list for hand-over.
--- ARGV[2..] per attempt: rid, user, key ('' when the buyer sent none)
+-- ARGV[2] 1 for attempts of payments that came too late: any time will do, and a pause; else 0
+-- ARGV[3..] per attempt: rid, user, key ('' when the buyer sent none)
 -- Reply[2..] per attempt: {code} or {code, rid, in_handoff, ticket fields 1..9}
 --   0 ACCEPTED  1 REPLAY  2 SOLD_OUT  3 LIMIT  4 NOT_OPEN  5 CLOSED  6 PAUSED  7 NOT_ALLOWED
 -- Idempotent: a rid that is known gets its stored outcome, and moves nothing.
 if not LIVE then return { state() } end
-local stock = tonumber(redis.call('GET', STOCK)) or 0
+local LATE, stock = ARGV[2] == '1', tonumber(redis.call('GET', STOCK)) or 0
 local rank, taken = tonumber(redis.call('HGET', COUNTERS, 'rank')) or 0, 0
 
 local function held(code, rid, t, listed)
@@ -28,9 +29,7 @@ local function decide(rid, user, key)
   if t then return held(0, rid, t) end
   local bound = redis.call('HGET', BOUND, user .. '\n' .. key)
   if bound then return held(1, bound, ticket(bound)) end
-  if PAUSED then return { 6 } end
-  if NOW < OPENS then return { 4 } end
-  if NOW >= CLOSES then return { 5 } end
+  if not LATE and (PAUSED or NOW < OPENS or NOW >= CLOSES) then return { PAUSED and 6 or NOW < OPENS and 4 or 5 } end
   local slot = 1
   while slot <= LIMIT and redis.call('SISMEMBER', BUYERS, user .. '#' .. slot) == 1 do slot = slot + 1 end
   if slot > LIMIT then
@@ -50,7 +49,7 @@ local function decide(rid, user, key)
 end
 
 local reply = { 0 }
-for i = 2, #ARGV, 3 do reply[#reply + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+for i = 3, #ARGV, 3 do reply[#reply + 1] = decide(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
 if taken > 0 then
   redis.call('DECRBY', STOCK, taken)
   for _, name in ipairs({ 'rank', 'accepted', 'unpaid' }) do redis.call('HINCRBY', COUNTERS, name, taken) end

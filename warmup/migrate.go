@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sluice/shared/jetqueue"
 	"sluice/shared/service"
@@ -15,7 +16,9 @@ func runMigrate(ctx context.Context, in input) error {
 	f.register(fs)
 	fs.Int64Var(&stream.MaxBytes, "stream-max-bytes", 0, "most `bytes` of hand-overs, of all sales together; 0 keeps what is set, at first 1 GiB")
 	fs.Int64Var(&stream.MaxMessagesPerSale, "stream-max-messages", 0, "most hand-overs of one sale; 0 keeps what is set, at first 1,000,000")
-	fs.IntVar(&stream.Replicas, "stream-replicas", 0, "copies of the stream and the catalogue, 1 or 3; 0 keeps what is set, at first 1")
+	fs.IntVar(&stream.Replicas, "stream-replicas", 0, "copies of the streams and the catalogue, 1 or 3; 0 keeps what is set, at first 1")
+	fs.DurationVar(&stream.PaymentsMaxAge, "payments-max-age", 0, "how long payment events can be replayed; 0 keeps what is set, at first 168h")
+	fs.Int64Var(&stream.PaymentsMaxBytes, "payments-max-bytes", 0, "most `bytes` of payment events; 0 keeps what is set, at first 256 MiB")
 	if err := service.Parse(fs, in.args, in.getenv); err != nil {
 		return err
 	}
@@ -43,6 +46,10 @@ func checkStream(c jetqueue.StreamConfig) error {
 		return service.UsageErrorf("-stream-max-messages (%s) must not be negative, is %d", service.Variable("stream-max-messages"), c.MaxMessagesPerSale)
 	case c.Replicas != 0 && c.Replicas != 1 && c.Replicas != 3:
 		return service.UsageErrorf("-stream-replicas (%s) must be 1 or 3, is %d", service.Variable("stream-replicas"), c.Replicas)
+	case c.PaymentsMaxAge != 0 && c.PaymentsMaxAge < time.Hour:
+		return service.UsageErrorf("-payments-max-age (%s) must be at least 1h, is %v", service.Variable("payments-max-age"), c.PaymentsMaxAge)
+	case c.PaymentsMaxBytes != 0 && c.PaymentsMaxBytes < 1<<20:
+		return service.UsageErrorf("-payments-max-bytes (%s) must be at least %d, is %d", service.Variable("payments-max-bytes"), 1<<20, c.PaymentsMaxBytes)
 	}
 	return nil
 }
@@ -55,7 +62,7 @@ func (s *stores) migrate(ctx context.Context, in input, stream jetqueue.StreamCo
 	if err := s.queue.Ensure(ctx, stream); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(in.stdout, "schema: %d migrations applied; stream %s and bucket %s are there\n",
-		applied, jetqueue.StreamName, jetqueue.BucketName)
+	_, err = fmt.Fprintf(in.stdout, "schema: %d migrations applied; streams %s and %s and bucket %s are there\n",
+		applied, jetqueue.StreamName, jetqueue.PaymentsStream, jetqueue.BucketName)
 	return err
 }

@@ -118,6 +118,7 @@ func (s Stores) position(ctx context.Context, saleID string) (p position, err er
 type numbers struct {
 	epoch, total, held, stock, accepted, served, given, handOff int64
 	orders, releases, unapplied, adjustments, adjusting         int
+	payments, refundsOwed                                       int
 }
 
 func (p position) numbers() numbers {
@@ -127,6 +128,7 @@ func (p position) numbers() numbers {
 		handOff: p.handOff.Count,
 		orders:  len(p.rows.Orders), releases: len(p.rows.Releases), unapplied: p.rows.Unapplied,
 		adjustments: len(p.rows.Adjustments), adjusting: evidenceOf(p).Adjusting(),
+		payments: len(p.rows.Payments), refundsOwed: len(p.rows.RefundsOwed),
 	}
 }
 
@@ -136,6 +138,7 @@ func evidenceOf(p position) sale.Evidence {
 		Total: p.rows.Total, Held: p.rows.Held, Orders: p.rows.Orders,
 		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied,
 		Configured: p.rows.Entry.Total, Adjustments: p.rows.Adjustments,
+		Payments: p.rows.Payments, RefundsOwed: p.rows.RefundsOwed,
 		Redis: sale.RedisEvidence{
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,

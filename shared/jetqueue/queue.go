@@ -40,9 +40,10 @@ type Queue struct {
 	log     *slog.Logger
 	closing atomic.Bool
 
-	mu      sync.Mutex
-	catalog jetstream.KeyValue // nil until first used
-	seen    StreamConfig       // as last seen by Upkeep; zero before
+	mu           sync.Mutex
+	catalog      jetstream.KeyValue // nil until first used
+	seen         StreamConfig       // as last seen by Upkeep; zero before
+	paymentsSeen StreamConfig       // of payment events, the same
 }
 
 // Connect dials until the server answers or ctx ends. Once connected, the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -23,12 +24,14 @@ const (
 	snapshotsPrefix = "sluice.snapshots."
 )
 
-// StreamConfig bounds the stream of hand-overs. A zero field keeps what the stream
-// has, or takes the default when there is no stream yet.
+// StreamConfig bounds the streams of hand-overs and of payment events. A zero field
+// keeps what a stream has, or takes the default when there is no stream yet.
 type StreamConfig struct {
-	MaxBytes           int64 // of all hand-overs together; default 1 GiB
-	MaxMessagesPerSale int64 // default 1,000,000
-	Replicas           int   // 1 or 3; default 1
+	MaxBytes           int64         // of all hand-overs together; default 1 GiB
+	MaxMessagesPerSale int64         // default 1,000,000
+	Replicas           int           // of everything, 1 or 3; default 1
+	PaymentsMaxAge     time.Duration // how long payment events can be replayed; default 7 days
+	PaymentsMaxBytes   int64         // of all payment events together; default 256 MiB
 }
 
 const (
@@ -41,7 +44,7 @@ const (
 // hand-overs to meet it.
 var ErrCap = errors.New("cap is below what is stored")
 
-// Ensure creates the stream and the bucket, or gives existing ones this
+// Ensure creates the streams and the bucket, or gives existing ones this
 // configuration. It never removes a message.
 func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
 	cfg, err := q.settle(ctx, cfg)
@@ -50,6 +53,9 @@ func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
 	}
 	if _, err = q.js.CreateOrUpdateStream(ctx, cfg.stream()); err != nil {
 		return fmt.Errorf("cannot create stream %s: %w", StreamName, err)
+	}
+	if err := q.ensurePayments(ctx, cfg); err != nil {
+		return err
 	}
 	if _, err := q.js.CreateOrUpdateKeyValue(ctx, catalogueConfig(cfg.Replicas)); err != nil {
 		return fmt.Errorf("cannot create bucket %s: %w", BucketName, err)
@@ -126,6 +132,8 @@ func (cfg StreamConfig) over(has StreamConfig) StreamConfig {
 		MaxBytes:           cmp.Or(cfg.MaxBytes, has.MaxBytes),
 		MaxMessagesPerSale: cmp.Or(cfg.MaxMessagesPerSale, has.MaxMessagesPerSale),
 		Replicas:           cmp.Or(cfg.Replicas, has.Replicas),
+		PaymentsMaxAge:     cfg.PaymentsMaxAge,
+		PaymentsMaxBytes:   cfg.PaymentsMaxBytes,
 	}
 }
 

@@ -15,8 +15,9 @@ type Standing struct {
 	LastSeq     uint64 // of the stream; it goes back only when an older copy was put in its place
 }
 
-// Upkeep makes the stream and the bucket again if they are gone, with the caps that
-// the stream had when this process last saw it, and returns how they stand. What was in
+// Upkeep makes the streams and the bucket again if they are gone, with the caps that
+// the streams had when this process last saw them, and returns how the stream of
+// hand-overs and the bucket stand. What was in
 // them is for others to bring back. An existing one is never changed.
 func (q *Queue) Upkeep(ctx context.Context) (Standing, error) {
 	stream, err := q.keepStream(ctx)
@@ -26,6 +27,9 @@ func (q *Queue) Upkeep(ctx context.Context) (Standing, error) {
 	bucket, err := q.keepBucket(ctx, stream.Config.Replicas)
 	if err != nil {
 		return Standing{}, fmt.Errorf("cannot keep bucket %s: %w", BucketName, err)
+	}
+	if err := q.keepPayments(ctx, stream.Config.Replicas); err != nil {
+		return Standing{}, err
 	}
 	return Standing{
 		Incarnation: stream.Created.UTC().Format(time.RFC3339Nano) + " " + bucket.Created.UTC().Format(time.RFC3339Nano),
@@ -58,6 +62,28 @@ func (q *Queue) configSeen() StreamConfig {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.seen.over(defaults())
+}
+
+// keepPayments makes an empty stream: what was not in Postgres yet is lost with the old
+// one, unless the provider sends it again.
+func (q *Queue) keepPayments(ctx context.Context, replicas int) error {
+	stream, err := q.js.Stream(ctx, PaymentsStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		q.mu.Lock()
+		cfg := q.paymentsSeen
+		q.mu.Unlock()
+		cfg.Replicas = replicas
+		q.log.Error("stream is gone and made anew", "stream", PaymentsStream)
+		return q.ensurePayments(ctx, cfg)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep stream %s: %w", PaymentsStream, err)
+	}
+	c := stream.CachedInfo().Config
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.paymentsSeen = StreamConfig{PaymentsMaxAge: c.MaxAge, PaymentsMaxBytes: c.MaxBytes}
+	return nil
 }
 
 // keepBucket also forgets the handle that this process had of one that is gone.

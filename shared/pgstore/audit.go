@@ -30,6 +30,9 @@ func (s *Store) AuditSale(ctx context.Context, saleID string) (sale.AuditRows, e
 		if rows.Adjustments, err = adjustments(ctx, tx, `WHERE sale_id = $1 ORDER BY id`, saleID); err != nil {
 			return err
 		}
+		if rows.Payments, rows.RefundsOwed, err = paymentsOfSale(ctx, tx, saleID); err != nil {
+			return err
+		}
 		return tx.QueryRow(ctx, `SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL`,
 			saleID).Scan(&rows.Unapplied)
 	})
@@ -46,4 +49,14 @@ func releasesOfSale(ctx context.Context, tx pgx.Tx, saleID string) ([]sale.Relea
 		return r, err
 	}
 	return collect(ctx, tx, scan, `SELECT `+releaseColumns+` FROM releases r WHERE r.sale_id = $1 ORDER BY r.rid`, saleID)
+}
+
+func paymentsOfSale(ctx context.Context, tx pgx.Tx, saleID string) (payments []sale.Payment, owed []sale.RefundOwed, err error) {
+	const ofSale = ` IN (SELECT id FROM orders WHERE sale_id = $1 UNION SELECT rid FROM releases WHERE sale_id = $1)`
+	payments, err = collect(ctx, tx, scanPayment, `SELECT `+paymentColumns+` FROM payments p WHERE p.order_id`+ofSale+` ORDER BY p.event_id`, saleID)
+	if err != nil {
+		return nil, nil, err
+	}
+	owed, err = collect(ctx, tx, scanOwed, `SELECT `+owedColumns+` FROM refunds_owed w WHERE w.order_id`+ofSale+` ORDER BY w.event_id`, saleID)
+	return payments, owed, err
 }

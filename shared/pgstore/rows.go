@@ -12,14 +12,16 @@ import (
 
 // orderColumns are the columns orderFields expects of orders o, in order.
 const orderColumns = `o.id::text, o.sale_id, o.user_id, o.slot, o.idempotency_key, o.rank, o.accepted_at,
-	o.amount, o.currency, o.state, o.shown_state, o.reason, o.holds_unit, o.holds_slot, o.created_at, o.expires_at`
+	o.amount, o.currency, o.state, o.shown_state, o.reason, o.holds_unit, o.holds_slot, o.created_at,
+	coalesce(o.replaces::text, ''), o.expires_at`
 
 // orderFields are the targets of orderColumns; payBy stands for a time that
 // may be NULL.
 func orderFields(o *sale.Order, payBy **time.Time) []any {
 	return []any{
 		&o.RID, &o.SaleID, &o.UserID, &o.Slot, &o.Key, &o.Rank, &o.AcceptedAt,
-		&o.AmountMinor, &o.Currency, &o.State, &o.ShownState, &o.Reason, &o.HoldsUnit, &o.HoldsSlot, &o.CreatedAt, payBy,
+		&o.AmountMinor, &o.Currency, &o.State, &o.ShownState, &o.Reason, &o.HoldsUnit, &o.HoldsSlot, &o.CreatedAt,
+		&o.Replaces, payBy,
 	}
 }
 

@@ -58,6 +58,23 @@ func (m *machine) Retry(t *rapid.T) {
 	m.reserve([]sale.Attempt{rapid.SampledFrom(m.calls).Draw(t, "attempt")})
 }
 
+// ReserveLate takes the place of any ticket there ever was, half of the time twice.
+func (m *machine) ReserveLate(t *rapid.T) {
+	if m.t = t; len(m.calls) == 0 {
+		t.Skip("nobody has bought")
+	}
+	a := rapid.SampledFrom(m.calls).Draw(t, "order")
+	late := sale.LateAttempt(sale.Order{Reservation: sale.Reservation{RID: a.RID, UserID: a.UserID}})
+	if !slices.Contains(m.rids, late.RID) {
+		m.rids = append(m.rids, late.RID)
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "times") {
+		_, got, err := m.client.ReserveLate(t.Context(), m.sale.ID, m.epoch, late)
+		m.must(err)
+		m.same("reserve late", got, m.model.ReserveLate(time.Now(), late))
+	}
+}
+
 func (m *machine) HandedOver(t *rapid.T) {
 	m.t = t
 	rid := m.anyRID(t)
@@ -211,7 +228,7 @@ func TestScripts_AgreeWithTheReferenceModel(t *testing.T) {
 		m := &machine{t: rt, client: c, sale: s, epoch: 1, model: sale.NewModel(s, nil)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"reserve": m.Reserve, "retry": m.Retry, "handed over": m.HandedOver, "settle": m.Settle, "release": m.Release,
-			"adjust": m.Adjust, "rebuild": m.Rebuild, "": m.Check,
+			"adjust": m.Adjust, "rebuild": m.Rebuild, "reserve late": m.ReserveLate, "": m.Check,
 		})
 	})
 }

@@ -11,7 +11,22 @@ import (
 // Reserve decides attempts of one sale in one step, in their order. After an
 // error the outcome is unknown: the same call may be repeated.
 func (c *Client) Reserve(ctx context.Context, saleID string, epoch int64, attempts []sale.Attempt) (sale.Snapshot, []sale.Decision, error) {
-	args := make([]any, 0, 3*len(attempts))
+	return c.reserve(ctx, saleID, epoch, false, attempts)
+}
+
+// ReserveLate is Reserve for a payment that came after its order's expiry: the window
+// and a pause do not matter, all else does.
+func (c *Client) ReserveLate(ctx context.Context, saleID string, epoch int64, attempt sale.Attempt) (sale.Snapshot, sale.Decision, error) {
+	state, decisions, err := c.reserve(ctx, saleID, epoch, true, []sale.Attempt{attempt})
+	if err != nil {
+		return state, sale.Decision{}, err
+	}
+	return state, decisions[0], nil
+}
+
+func (c *Client) reserve(ctx context.Context, saleID string, epoch int64, late bool, attempts []sale.Attempt) (sale.Snapshot, []sale.Decision, error) {
+	args := make([]any, 0, 3*len(attempts)+1)
+	args = append(args, flag(late))
 	for _, a := range attempts {
 		args = append(args, a.RID, a.UserID, a.Key)
 	}

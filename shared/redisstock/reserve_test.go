@@ -181,3 +181,34 @@ func TestReserve_HostileUserIDsDoNotMix(t *testing.T) {
 	}
 	equal(t, "user", readTicket(t, c, s, d[2].Ticket.RID).UserID, `a"]`)
 }
+
+func TestReserveLate_NeitherWindowNorPauseMattersButStockAndLimitDo(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	for name, change := range map[string]func(*sale.Sale){"before opening": opensLater, "after closing": alreadyClosed} {
+		s := newLoadedSale(t, c, 2, change)
+		e := entry(s)
+		e.Rev, e.Paused = 2, true
+		_, _, err := c.Configure(t.Context(), e)
+		must(t, err)
+		late := func(user string) sale.Attempt {
+			return sale.LateAttempt(sale.Order{Reservation: sale.Reservation{RID: newRID(), UserID: user}})
+		}
+		for _, want := range []struct {
+			user string
+			code sale.DecisionCode
+		}{{"ada", sale.DecidedAccepted}, {"ada", sale.DecidedLimit}, {"bob", sale.DecidedAccepted}, {"cy", sale.DecidedSoldOut}} {
+			a := late(want.user)
+			for range 2 {
+				_, d, err := c.ReserveLate(t.Context(), s.ID, 1, a)
+				must(t, err)
+				if d.Code != want.code || d.Code == sale.DecidedAccepted && (d.Ticket.RID != a.RID || !d.InHandOff) {
+					t.Errorf("%s: late attempt of %s: %+v, want code %d", name, want.user, d, want.code)
+				}
+			}
+		}
+		if _, d := reserve(t, c, s, attempt("cy")); d[0].Code != sale.DecidedPaused {
+			t.Errorf("%s: others are decided %d", name, d[0].Code)
+		}
+	}
+}

@@ -22,6 +22,7 @@ func Audit(e Evidence) Verdict {
 	a.ordersTrace()
 	a.statusesForward()
 	a.undersellWhenInDoubt()
+	a.paymentsCountOnce()
 	violations := a.violations()
 	return Verdict{Pass: len(violations) == 0, AtRest: a.atRest, Violations: violations}
 }
@@ -83,8 +84,12 @@ func (a *audit) nothingUnderWay() bool {
 	}
 	queued := func(t Ticket) bool { return t.Status == StatusQueued }
 	unshown := func(o Order) bool { return o.ShownState != o.State && !o.State.TicketStatus().Closed() }
+	unapplied := func(p Payment) bool {
+		return p.Type == PaymentSucceeded && p.Result == PaymentWaits && len(a.orders[p.OrderID]) > 0
+	}
 	return !slices.ContainsFunc(a.Redis.Tickets, queued) &&
-		!slices.ContainsFunc(a.Orders, unshown)
+		!slices.ContainsFunc(a.Orders, unshown) &&
+		!slices.ContainsFunc(a.Payments, unapplied)
 }
 
 func (a *audit) violate(invariant, format string, args ...any) {

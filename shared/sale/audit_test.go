@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // sold is the evidence of a sale of three units at rest: a pending order, a paid
@@ -204,5 +205,75 @@ func requireViolation(t *testing.T, v Verdict, invariant, names string) {
 		return x.Invariant == invariant && strings.Contains(x.Detail, names)
 	}) {
 		t.Fatalf("no violation of %s that names %q in %+v", invariant, names, v.Violations)
+	}
+}
+
+// paidSale is the evidence of sold, every order at a price: bob paid in time; cid paid late, got r3's
+// replacement, paid once more and was paid back; ann's r4 was rejected and paid.
+func paidSale() Evidence {
+	const old = "01935fd2-d6eb-7592-aa3e-cd665a5d9b60"
+	e := sold()
+	for i := range e.Orders {
+		e.Orders[i].AmountMinor = 100
+	}
+	rename := func(rid *string) {
+		if *rid == "r3" {
+			*rid = old
+		}
+	}
+	rename(&e.Orders[2].RID)
+	rename(&e.Releases[0].RID)
+	rename(&e.HandedOver[3])
+	rename(&e.Redis.Tickets[2].RID)
+	replacement := e.Orders[1]
+	replacement.RID, replacement.UserID, replacement.Rank, replacement.Replaces = LateRID(old), "cid", 5, old
+	e.Orders = append(e.Orders, replacement)
+	e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: replacement.Reservation, Status: StatusPaid})
+	e.Held, e.Redis.Stock, e.Redis.Accepted, e.Redis.Served, e.Redis.Rank, e.Redis.SoldOut = 3, 0, 5, 5, 5, true
+	e.Redis.Buyers = append(e.Redis.Buyers, "cid#1")
+	event := func(id, order string, kind PaymentType, result PaymentResult) Payment {
+		return Payment{PaymentEvent: PaymentEvent{EventID: id, Type: kind, OrderID: order, AmountMinor: 100}, Result: result}
+	}
+	e.Payments = []Payment{
+		event("e1", "r2", PaymentSucceeded, PaymentPaid), event("e2", old, PaymentSucceeded, PaymentReplaced),
+		event("e3", LateRID(old), PaymentSucceeded, PaymentOwed), event("e4", old, RefundSucceeded, PaymentSettled),
+		event("e5", "r4", PaymentSucceeded, PaymentOwed), event("e6", "r1", PaymentFailed, PaymentNoted),
+	}
+	e.RefundsOwed = []RefundOwed{
+		{EventID: "e3", OrderID: LateRID(old), SettledAt: time.Unix(1, 0)}, {EventID: "e5", OrderID: "r4"},
+	}
+	return e
+}
+
+func TestAudit_PaymentsHaveOneEffectEach(t *testing.T) {
+	t.Parallel()
+	if v := Audit(paidSale()); !v.Pass || !v.AtRest {
+		t.Fatalf("clean sale: %+v", v)
+	}
+	for want, spoil := range map[string]func(*Evidence){
+		"order r2 and what took its place: 1 are paid, by 0 payments":                   func(e *Evidence) { e.Payments = e.Payments[1:] },
+		"order r2 and what took its place: 1 are paid, by 2 payments":                   func(e *Evidence) { e.Payments = append(e.Payments, e.Payments[0]) },
+		"what took its place: 2 are paid":                                               func(e *Evidence) { e.Orders[2].State = OrderPaid },
+		"0 are refunded, by 1 refunds":                                                  func(e *Evidence) { e.Payments[3].Result = PaymentRefunded },
+		"order r4: 1 payments are owed and 0 of them settled, refunds owed are 0 and 0": func(e *Evidence) { e.RefundsOwed = e.RefundsOwed[:1] },
+		"order r4: 1 payments are owed and 0 of them settled, refunds owed are 1 and 1": func(e *Evidence) { e.RefundsOwed[1].SettledAt = time.Unix(1, 0) },
+		"which is expired and of user cid":                                              func(e *Evidence) { e.Orders[4].UserID = "eve" },
+		"under a rid that is not of it":                                                 func(e *Evidence) { e.Orders[4].Replaces = "r1" },
+		"which is not there":                                                            func(e *Evidence) { e.Orders[2].RID = "r9" },
+		"payment event e1 of order r2 is not applied": func(e *Evidence) {
+			e.Payments[0].Result, e.Waited = PaymentWaits, true
+		},
+	} {
+		e := paidSale()
+		spoil(&e)
+		v := Audit(e)
+		if !slices.ContainsFunc(v.Violations, func(v Violation) bool { return v.Invariant == "I3" && strings.Contains(v.Detail, want) }) {
+			t.Errorf("no violation %q among %+v", want, v.Violations)
+		}
+	}
+	e := paidSale()
+	e.Payments[0].Result = PaymentWaits
+	if v := Audit(e); v.AtRest {
+		t.Error("a sale with a payment to apply is at rest")
 	}
 }

@@ -16,6 +16,9 @@ type Evidence struct {
 	Configured  int64 // units of the sale, as configured
 	Adjustments []AdjustmentRow
 
+	Payments    []Payment    // events of these orders
+	RefundsOwed []RefundOwed // of these orders
+
 	HandedOver []string // rids in the stream; repeats are normal
 
 	Redis RedisEvidence
@@ -40,6 +43,8 @@ type AuditRows struct {
 	Unapplied int // releases without an applied mark
 
 	Adjustments []AdjustmentRow
+	Payments    []Payment    // events of these orders, and of reservations rejected without one
+	RefundsOwed []RefundOwed // of the same
 }
 
 // Adjusted is how many units adjustments added to the total; negative when they took

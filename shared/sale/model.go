@@ -68,9 +68,19 @@ func (m *Model) Ticket(rid string) (Ticket, bool) {
 
 // Reserve decides attempts in their order, at now.
 func (m *Model) Reserve(now time.Time, attempts []Attempt) []Decision {
+	return m.reserve(now, false, attempts)
+}
+
+// ReserveLate decides the attempt of a payment that came too late: the window and a
+// pause do not matter.
+func (m *Model) ReserveLate(now time.Time, attempt Attempt) Decision {
+	return m.reserve(now, true, []Attempt{attempt})[0]
+}
+
+func (m *Model) reserve(now time.Time, late bool, attempts []Attempt) []Decision {
 	decisions := make([]Decision, len(attempts))
 	for i, a := range attempts {
-		decisions[i] = m.decide(now, a)
+		decisions[i] = m.decide(now, late, a)
 	}
 	if m.snapshot.Stock <= 0 && !m.snapshot.SoldOut {
 		m.bump(true)
@@ -78,7 +88,7 @@ func (m *Model) Reserve(now time.Time, attempts []Attempt) []Decision {
 	return decisions
 }
 
-func (m *Model) decide(now time.Time, a Attempt) Decision {
+func (m *Model) decide(now time.Time, late bool, a Attempt) Decision {
 	if _, known := m.tickets[a.RID]; known {
 		return m.held(DecidedAccepted, a.RID)
 	}
@@ -88,11 +98,11 @@ func (m *Model) decide(now time.Time, a Attempt) Decision {
 	phase := PhaseAt(m.snapshot.OpensAt, m.snapshot.ClosesAt, now)
 	slot := m.freeSlot(a.UserID)
 	switch {
-	case m.snapshot.Paused:
+	case m.snapshot.Paused && !late:
 		return Decision{Code: DecidedPaused}
-	case phase == Scheduled:
+	case phase == Scheduled && !late:
 		return Decision{Code: DecidedNotOpen}
-	case phase == Closed:
+	case phase == Closed && !late:
 		return Decision{Code: DecidedClosed}
 	case slot == 0 && (a.Key != "" || m.newest(a.UserID) == ""):
 		return Decision{Code: DecidedLimit}

@@ -50,6 +50,7 @@ type Order struct {
 	HoldsSlot   bool
 	CreatedAt   time.Time // Postgres time
 	PayBy       time.Time // Postgres time; zero when nothing is to be paid
+	Replaces    string    // the expired order whose late payment this one took; else ""
 }
 
 // Release is a ticket to be closed in Redis: a row in Postgres, written in the
