@@ -108,6 +108,54 @@ func (r rows) FinishAdjustment(ctx context.Context, a sale.Adjustment, epoch int
 	return row, refusal(err)
 }
 
+// openPayments is what lifecycle opens the stream of payment events with.
+func openPayments(queue *jetqueue.Queue, ackWait time.Duration) func(context.Context) (lifecycle.PaymentSource, error) {
+	return func(ctx context.Context) (lifecycle.PaymentSource, error) {
+		payments, err := queue.Payments(ctx, ackWait)
+		if err != nil {
+			return nil, err
+		}
+		return paymentSource{payments}, nil
+	}
+}
+
+// paymentSource fits jetqueue's payment events to lifecycle.PaymentSource.
+type paymentSource struct{ payments *jetqueue.Payments }
+
+func (s paymentSource) Fetch(limit int, wait time.Duration) ([]lifecycle.PaymentDelivery, error) {
+	fetched, err := s.payments.Fetch(limit, wait)
+	return converted(fetched, func(d jetqueue.PaymentDelivery) lifecycle.PaymentDelivery {
+		return lifecycle.PaymentDelivery{Event: d.Event, Err: d.Err, Seq: d.Seq, Reply: d}
+	}), err
+}
+
+// inbox fits jetqueue's payment events to what the webhook needs.
+type inbox struct {
+	*jetqueue.Queue
+	repeated func(first, again sale.PaymentEvent)
+}
+
+func (i inbox) PublishPayment(ctx context.Context, e sale.PaymentEvent) error {
+	first, err := i.Queue.PublishPayment(ctx, e)
+	if first != nil {
+		i.repeated(*first, e)
+	}
+	return err
+}
+
+// paymentRows fits the payments in Postgres to what lifecycle needs of them.
+type paymentRows struct{ *pgstore.Store }
+
+func (r paymentRows) StorePayments(ctx context.Context, events []sale.PaymentEvent) ([]string, error) {
+	stored, err := r.Store.StorePayments(ctx, events)
+	return converted(stored, func(s pgstore.Storing) string { return string(s) }), err
+}
+
+func (r paymentRows) ApplyPayment(ctx context.Context, eventID string, late *lifecycle.LateUnit) (lifecycle.AppliedPayment, error) {
+	applied, err := r.Store.ApplyPayment(ctx, eventID, (*pgstore.LateUnit)(late))
+	return lifecycle.AppliedPayment(applied), err
+}
+
 // buyersOrders fits the order rows to what buyers may do with theirs.
 type buyersOrders struct {
 	*pgstore.Store

@@ -2,8 +2,10 @@ package main
 
 import (
 	"flag"
+	"log/slog"
 	"time"
 
+	"sluice/shared/auth"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
@@ -16,6 +18,7 @@ type config struct {
 	postgresURL               string
 	tokens                    service.TokenFlags
 	adminToken                string
+	webhookKey, webhookKeyOld string
 	logLevel                  string
 	postgresConns, buyerConns int
 	operatorConns             int
@@ -36,6 +39,8 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.postgresURL, "postgres-url", "", "Postgres `url`")
 	c.tokens.Register(fs)
 	fs.StringVar(&c.adminToken, "admin-token", "", "bearer `secret` of the admin API and profiles, at least 32 bytes; without it nobody gets them")
+	fs.StringVar(&c.webhookKey, "webhook-key", "", "`secret` that the payment provider signs events with, at least 32 bytes; without it no payment is taken")
+	fs.StringVar(&c.webhookKeyOld, "webhook-key-old", "", "`secret` that is taken too, while the provider changes from it to -webhook-key")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.IntVar(&c.postgresConns, "postgres-conns", 8, "most connections to Postgres for orders")
 	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
@@ -55,12 +60,29 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	return c, c.check()
 }
 
+// signatures verifies the payment provider's events with the keys that are set.
+func (c config) signatures(log *slog.Logger) (*auth.WebhookVerifier, error) {
+	if c.webhookKey == "" {
+		log.Warn("no webhook key: payment events are refused")
+	}
+	var keys [][]byte
+	for _, key := range []string{c.webhookKey, c.webhookKeyOld} {
+		if key != "" {
+			keys = append(keys, []byte(key))
+		}
+	}
+	return auth.NewWebhookVerifier(keys...)
+}
+
 func (c config) check() error {
 	if err := c.tokens.Check(); err != nil {
 		return err
 	}
-	if c.adminToken != "" {
-		if err := service.CheckSecret("admin-token", c.adminToken); err != nil {
+	for name, key := range map[string]string{"admin-token": c.adminToken, "webhook-key": c.webhookKey, "webhook-key-old": c.webhookKeyOld} {
+		if key == "" {
+			continue
+		}
+		if err := service.CheckSecret(name, key); err != nil {
 			return err
 		}
 	}

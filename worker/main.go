@@ -1,7 +1,7 @@
 // Command worker turns hand-overs into orders, shows them on tickets, applies
-// releases, sweeps reservations that were never handed over, expires orders that
-// nobody pays for, answers buyers about their orders and cancels them, and lets
-// operators see and change sales.
+// releases, sweeps reservations that were never handed over, takes payments, expires
+// orders that nobody pays for, answers buyers about their orders and cancels them, and
+// lets operators see and change sales.
 package main
 
 import (
@@ -44,14 +44,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	points, err := failpoint.Load(getenv, log, append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
-		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished)...)
+	points, err := failpoint.Load(getenv, log, failpoints()...)
 	if err != nil {
 		return err
 	}
 	verifier, err := auth.NewVerifier(auth.VerifierConfig{
 		HS256Keys: [][]byte{[]byte(c.tokens.Key)}, Issuer: c.tokens.Issuer, Audience: c.tokens.Audience, Leeway: tokenLeeway,
 	})
+	if err != nil {
+		return err
+	}
+	signatures, err := c.signatures(log)
 	if err != nil {
 		return err
 	}
@@ -80,19 +83,21 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	defer heal.close()
-	return serve(ctx, c, parts{points: points, verifier: verifier, store: store, buyers: buyers, operators: operators, stock: stock, heal: heal, log: log})
+	return serve(ctx, c, parts{points: points, verifier: verifier, signatures: signatures, store: store, buyers: buyers,
+		operators: operators, stock: stock, heal: heal, log: log})
 }
 
 // parts are what a worker works with, beside the connection to the stream.
 type parts struct {
-	points    *failpoint.Set
-	verifier  *auth.Verifier
-	store     *pgstore.Store // for orders
-	buyers    *pgstore.Store // for what buyers ask: it must not take the orders' connections
-	operators *pgstore.Store // for what operators ask, for the same reason
-	stock     *redisstock.Client
-	heal      healing
-	log       *slog.Logger
+	points     *failpoint.Set
+	verifier   *auth.Verifier
+	signatures *auth.WebhookVerifier
+	store      *pgstore.Store // for orders
+	buyers     *pgstore.Store // for what buyers ask: it must not take the orders' connections
+	operators  *pgstore.Store // for what operators ask, for the same reason
+	stock      *redisstock.Client
+	heal       healing
+	log        *slog.Logger
 }
 
 // serve warms up, then fulfils and answers buyers until ctx ends.
@@ -123,7 +128,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer queue.Close()
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, p.points.Hit, p.log))
-	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, time.Now, p.log), p.log)
+	provider, takePayments := p.payments(c, queue, f, registry)
+	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
 	if err != nil {
 		return err
 	}
@@ -132,13 +138,9 @@ func serve(ctx context.Context, c config, p parts) error {
 
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
-	loops.Go(func() { converge.Run(ctx) })
-	loops.Go(func() { upkeep.Run(ctx, streams{queue}, func() { converge.Again(); f.LookForLost() }) })
-	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
-	loops.Go(func() { expiry.Run(ctx) })
-	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
-	loops.Go(func() { rebuilds.Run(ctx) })
+	for _, run := range append(p.loops(c, queue, f, upkeep, measures, registry), takePayments...) {
+		loops.Go(func() { run(ctx) })
+	}
 	loops.Go(func() { dependencies.Watch(ctx) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())

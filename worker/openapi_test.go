@@ -32,9 +32,9 @@ func (w *world) ask(buyers, method, target, user string, headers ...string) answ
 }
 
 // post is ask with a body.
-func (w *world) post(buyers, target, user, body string) answer {
+func (w *world) post(buyers, target, user, body string, headers ...string) answer {
 	w.t.Helper()
-	return w.send(buyers, "POST", target, w.head("POST", target, user, "Content-Length: "+strconv.Itoa(len(body)))+body)
+	return w.send(buyers, "POST", target, w.head("POST", target, user, append(headers, "Content-Length: "+strconv.Itoa(len(body)))...)+body)
 }
 
 // operate is post, to the ops listener, as an operator with the admin token.

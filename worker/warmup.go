@@ -39,7 +39,10 @@ func (w *warmUp) connect(ctx context.Context, cfg jetqueue.Config) (*jetqueue.Qu
 				return err
 			}
 		}
-		return queue.Ready(ctx)
+		if err := queue.Ready(ctx); err != nil {
+			return err
+		}
+		return queue.PaymentsReady(ctx)
 	})
 	if err != nil && queue != nil {
 		queue.Close()

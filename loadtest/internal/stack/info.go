@@ -78,6 +78,7 @@ func (i Info) write(dir, ticketKey string) error {
 func (i Info) shellEnv(ticketKey string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
+		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook,
 		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)

@@ -52,6 +52,7 @@ func (i Info) gatewayEnv(ticketKey string, drain time.Duration) []string {
 func (i Info) workerEnv() []string {
 	return append(i.warmupEnv(),
 		"SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
+		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook,
 		"SLUICE_DRAIN=200ms",
 		"SLUICE_STOP_WITHIN=3s") // within workerGrace
 }

@@ -110,6 +110,9 @@ func (f *Fulfilment) LookForLost() {
 	}
 }
 
+// ShowOrders has the orders that were just paid shown on their tickets at once, by Run.
+func (f *Fulfilment) ShowOrders() { f.shown.poke() }
+
 // Run fulfils until ctx ends; replayed is called once the catalogue is known.
 // It then stops pulling, finishes what is in hand, and returns nil.
 func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {

@@ -36,19 +36,22 @@ type Orders interface {
 type api struct {
 	verifier Verifier
 	orders   Orders
+	provider Provider
 	now      func() time.Time
 	log      *slog.Logger
 	faults   service.Quiet
+	refusals service.Quiet
 }
 
-// New answers GET /v1/orders and GET /v1/orders/{id}, POST /v1/orders/{id}/cancel, and
-// GET /openapi.yaml.
-func New(verifier Verifier, orders Orders, now func() time.Time, log *slog.Logger) http.Handler {
-	a := &api{verifier: verifier, orders: orders, now: now, log: log}
+// New answers GET /v1/orders and GET /v1/orders/{id}, POST /v1/orders/{id}/cancel,
+// POST /v1/payments/webhook, and GET /openapi.yaml.
+func New(verifier Verifier, orders Orders, provider Provider, now func() time.Time, log *slog.Logger) http.Handler {
+	a := &api{verifier: verifier, orders: orders, provider: provider, now: now, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/orders", reading(a.forBuyer(a.listOrders)))
 	mux.HandleFunc("/v1/orders/{id}", reading(a.forBuyer(a.oneOrder)))
 	mux.HandleFunc("/v1/orders/{id}/cancel", posting(a.forBuyer(a.cancelOrder)))
+	mux.HandleFunc("/v1/payments/webhook", posting(a.takeEvent))
 	mux.HandleFunc("/openapi.yaml", reading(describeAPI))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
 	return oneSpelling(mux)

@@ -76,12 +76,17 @@ func annsOrder(state sale.OrderState) sale.BuyerOrder {
 // serve runs a real server over orders and returns its address.
 func serve(t *testing.T, orders Orders) string {
 	t.Helper()
+	return serveWith(t, orders, Provider{})
+}
+
+func serveWith(t *testing.T, orders Orders, provider Provider) string {
+	t.Helper()
 	verifier, err := auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{key}, Issuer: "shop", Audience: "sluice"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	server, err := Listen("127.0.0.1:0", New(verifier, orders, func() time.Time { return now }, log), log)
+	server, err := Listen("127.0.0.1:0", New(verifier, orders, provider, func() time.Time { return now }, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +138,18 @@ func do(t *testing.T, method, url string, authorizations ...string) answer {
 
 func doWith(t *testing.T, method, url, body string, authorizations ...string) answer {
 	t.Helper()
+	return exchange(t, method, url, body, http.Header{"Authorization": authorizations})
+}
+
+func exchange(t *testing.T, method, url, body string, header http.Header) answer {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header["Authorization"] = authorizations
+	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -36,16 +36,25 @@ func (a *api) cancelOrder(w http.ResponseWriter, r *http.Request, userID string)
 
 // readEmptyObject reads a body that must be empty or {}.
 func readEmptyObject(w http.ResponseWriter, r *http.Request) *problem {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
-		return tooLarge()
-	case err != nil:
-		return invalidRequest("body", "the body could not be read to its end")
+	body, bad := readBody(w, r)
+	if bad != nil {
+		return bad
 	}
 	if field, err := strictjson.EmptyObject(body, "a cancellation has no fields"); err != nil {
 		return invalidRequest(field, err.Error())
 	}
 	return nil
+}
+
+// readBody reads a body to its end.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return nil, tooLarge()
+	case err != nil:
+		return nil, invalidRequest("body", "the body could not be read to its end")
+	}
+	return body, nil
 }

@@ -1,6 +1,7 @@
 // Package httpapi is the worker's HTTP interface for buyers: their orders, as
-// the rows say, and the cancelling of them. Refusals and errors are application/problem+json.
+// the rows say, and the cancelling of them; and for the payment provider's events. Refusals and errors are application/problem+json.
 //
 // Trust: a buyer is whom the token names, and sees that buyer's orders alone:
-// somebody else's order and none at all are the same answer.
+// somebody else's order and none at all are the same answer. An event is believed
+// for its signature alone.
 package httpapi

@@ -21,12 +21,14 @@ type orderBody struct {
 	Currency  string      `json:"currency"`
 	PayBy     *time.Time  `json:"pay_by"` // null when nothing is to be paid any more
 	CreatedAt time.Time   `json:"created_at"`
+	Replaces  string      `json:"replaces,omitempty"` // the expired order whose late payment this one took
 }
 
 func bodyOf(o sale.BuyerOrder) orderBody {
 	body := orderBody{
 		ID: o.RID, Sale: o.SaleID, SKU: o.SKU, Status: o.State.TicketStatus(), Reason: o.Reason,
 		Amount: o.AmountMinor, Currency: o.Currency, CreatedAt: o.CreatedAt.UTC(),
+		Replaces: o.Replaces,
 	}
 	if o.State == sale.OrderPending {
 		payBy := o.PayBy.UTC()

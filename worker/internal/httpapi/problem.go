@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
 
@@ -27,6 +28,19 @@ func unauthenticated(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", "Bearer")
 	problem{Type: "/problems/unauthenticated", Title: "Not authenticated", Status: http.StatusUnauthorized,
 		Detail: "Send a valid token: Authorization: Bearer JWT."}.write(w)
+}
+
+func badSignature(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", auth.SignatureHeader)
+	problem{Type: "/problems/unauthenticated", Title: "Not authenticated", Status: http.StatusUnauthorized,
+		Detail: "Sign the event: Sluice-Signature: t=UNIX,v1=HEX, the HMAC-SHA256 of t, a dot and the body, within 300 s."}.write(w)
+}
+
+// notStored asks for the event again: it may be stored all the same, which does no harm.
+func notStored(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
+		Detail: "The event could not be stored just now. Send it again."}.write(w)
 }
 
 func noSuchOrder(w http.ResponseWriter) {

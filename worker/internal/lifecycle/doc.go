@@ -1,5 +1,5 @@
-// Package lifecycle keeps what a sale is the same in all stores, and ends the
-// orders that nobody pays for. Postgres is the truth.
+// Package lifecycle keeps what a sale is the same in all stores, applies payments to
+// orders, and ends the orders that nobody pays for. Postgres is the truth.
 //
 // Convergence brings a change of a sale to Redis and then to the catalogue:
 //
@@ -21,4 +21,15 @@
 //
 //	gone ──► made anew ┐
 //	older copy ────────┴─► changed: entries announced again, lost hand-overs looked for
+//
+// Payments come from the provider's webhook, which answers once the stream has them:
+//
+//	stream ──Receiver──► a payments row ──Payments──► order and row, in one commit
+//	                                        │  ▲
+//	             its order had expired      ▼  │
+//	                      Redis: one more unit, under a rid of the old order's
+//
+// The event's id makes a repeated delivery harmless, the row's result a repeated
+// application, the derived rid a repeated reservation: a worker may die anywhere, and
+// any other scans for what waits.
 package lifecycle

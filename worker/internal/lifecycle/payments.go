@@ -1,0 +1,330 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"sluice/shared/sale"
+	"sluice/shared/service"
+)
+
+const (
+	paymentsEvery   = 500 * time.Millisecond // between scans for events that wait
+	paymentsSoon    = 20 * time.Millisecond  // after an event that is not the ordinary one, so that several are scanned together
+	paymentsPage    = 100                    // events of one read
+	paymentsAtOnce  = 4                      // transactions at a time: fewer than a worker has connections
+	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
+	paymentWithin   = 5 * time.Second        // of one transaction
+	latePlaces      = 8                      // orders that expired in each other's place: each had its own time to pay
+	openCountsEvery = time.Second
+)
+
+// Failpoints of payments.
+const (
+	PaymentStored  = "worker.payment_stored"  // the event is a row, and not applied
+	LateReserved   = "worker.late_reserved"   // Redis has a unit for a late payment, Postgres no order
+	PaymentApplied = "worker.payment_applied" // committed, the ticket not settled or released
+)
+
+// LateUnit is what Redis said to the attempt of a late payment.
+type LateUnit struct {
+	Of          string // the expired order that the attempt was made for
+	Epoch       int64
+	Reservation sale.Reservation
+	Refused     sale.OwedReason // why there is none; else ""
+}
+
+// AppliedPayment is what one try to apply an event did, or what is to be done first.
+type AppliedPayment struct {
+	sale.PaymentDecision
+	Payment sale.Payment
+	Order   *sale.Order // that it acts on, as it was before; nil when there is none
+	Epoch   int64       // of the order's sale
+	Passed  bool        // nothing was done: it was applied before, or another has it in hand
+}
+
+// paymentRows are the events and what they change.
+type paymentRows interface {
+	// UnappliedPayments returns events that may be applied, behind after, oldest first.
+	UnappliedPayments(ctx context.Context, after sale.Payment, limit int) ([]sale.Payment, error)
+	// PayPending applies those of the events that pay for pending orders: nearly all.
+	PayPending(ctx context.Context, eventIDs []string) (paid []string, err error)
+	// ApplyPayment applies a stored event, once, or says what it needs.
+	ApplyPayment(ctx context.Context, eventID string, late *LateUnit) (AppliedPayment, error)
+	PaymentsOpen(ctx context.Context) (refundsOwed, waiting int64, err error)
+}
+
+// lateStock takes a unit for a payment that came too late.
+type lateStock interface {
+	ReserveLate(ctx context.Context, saleID string, epoch int64, attempt sale.Attempt) (sale.Snapshot, sale.Decision, error)
+}
+
+// Payments applies payment events to orders. Any number of workers may: an event is
+// a row that one of them has in hand at a time.
+type Payments struct {
+	rows    paymentRows
+	stock   lateStock
+	show    func() // has paid orders shown at once; they would be in any case
+	release func() // has releases applied at once; they would be in any case
+	hit     func(failpoint string) error
+	metrics *PaymentMetrics
+	log     *slog.Logger
+
+	soon    chan struct{}
+	cursor  sale.Payment // where the next scan begins
+	counted time.Time
+	faults  service.Quiet
+}
+
+// NewPayments builds the loop that applies what waits.
+func NewPayments(rows paymentRows, stock lateStock, show, release func(), hit func(failpoint string) error, m *PaymentMetrics, log *slog.Logger) *Payments {
+	return &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log, soon: make(chan struct{}, 1)}
+}
+
+// Run applies what waits, until ctx ends: events that came before their orders,
+// whose worker died, or which wait for a release or for Redis.
+func (p *Payments) Run(ctx context.Context) {
+	for {
+		if err := p.scan(ctx); err != nil && ctx.Err() == nil && p.faults.Allow() {
+			p.log.Warn("payments postponed", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.soon:
+			if pauseFor(ctx, paymentsSoon) != nil {
+				return
+			}
+		case <-time.After(paymentsEvery):
+		}
+	}
+}
+
+// scan tries every event that waits. One that has met many faults goes on the next
+// time where it stopped, so that a sale whose state is away does not hide the others.
+func (p *Payments) scan(ctx context.Context) error {
+	if err := p.count(ctx); err != nil {
+		return err
+	}
+	var faults []error
+	for ctx.Err() == nil && len(faults) < paymentsFaults {
+		read, cancel := context.WithTimeout(ctx, callWithin)
+		page, err := p.rows.UnappliedPayments(read, p.cursor, paymentsPage)
+		cancel()
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			p.cursor = sale.Payment{}
+			break
+		}
+		p.cursor = page[len(page)-1]
+		ids := make([]string, len(page))
+		for i, e := range page {
+			ids[i] = e.EventID
+		}
+		faults = append(faults, p.applyAll(ctx, ids)...)
+	}
+	return errors.Join(faults...)
+}
+
+// count exports what is open, whether or not this worker has anything to do with it.
+func (p *Payments) count(ctx context.Context) error {
+	if time.Since(p.counted) < openCountsEvery {
+		return nil
+	}
+	read, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	owed, waiting, err := p.rows.PaymentsOpen(read)
+	if err != nil {
+		return err
+	}
+	p.metrics.owed.Set(float64(owed))
+	p.metrics.waiting.Set(float64(waiting))
+	p.counted = time.Now()
+	return nil
+}
+
+// applyNow applies what is ordinary, payments of pending orders, in one transaction,
+// and leaves the rest to the scan: late ones must not keep others, or those would be
+// late too.
+func (p *Payments) applyNow(ctx context.Context, eventIDs []string) error {
+	rest, err := p.payPending(ctx, eventIDs)
+	if len(rest) > 0 {
+		p.poke()
+	}
+	return err
+}
+
+// poke makes Run scan soon.
+func (p *Payments) poke() {
+	select {
+	case p.soon <- struct{}{}:
+	default: // it will
+	}
+}
+
+// payPending returns the events that were not ordinary.
+func (p *Payments) payPending(ctx context.Context, eventIDs []string) (rest []string, err error) {
+	if len(eventIDs) == 0 {
+		return nil, nil
+	}
+	call, cancel := context.WithTimeout(ctx, paymentWithin)
+	defer cancel()
+	paid, err := p.rows.PayPending(call, eventIDs)
+	if err != nil || len(paid) == 0 {
+		return eventIDs, err
+	}
+	p.metrics.applied.WithLabelValues(string(sale.PaymentPaid)).Add(float64(len(paid)))
+	rest = slices.DeleteFunc(slices.Clone(eventIDs), func(id string) bool { return slices.Contains(paid, id) })
+	return rest, p.hand(sale.PaymentPaid)
+}
+
+// applyAll applies events: what is ordinary at once, the others a few at a time. It
+// returns the faults.
+func (p *Payments) applyAll(ctx context.Context, eventIDs []string) []error {
+	eventIDs, err := p.payPending(ctx, eventIDs)
+	if err != nil {
+		return []error{err}
+	}
+	found := make([]error, len(eventIDs))
+	var releases atomic.Bool
+	var group errgroup.Group
+	group.SetLimit(paymentsAtOnce)
+	for i, id := range eventIDs {
+		group.Go(func() error {
+			var applied AppliedPayment
+			if applied, found[i] = p.apply(ctx, id); applied.NeedsRelease {
+				releases.Store(true)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the faults are told together
+	if releases.Load() {
+		p.release()
+		p.poke()
+	}
+	faults := found[:0]
+	for _, err := range found {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
+
+// apply tries one event. A late payment takes a unit in Redis first, then its order
+// in Postgres: a worker that dies in between leaves a reservation like any other,
+// which the next try finds by its rid, or a sweeper hands over.
+func (p *Payments) apply(ctx context.Context, eventID string) (applied AppliedPayment, err error) {
+	var late *LateUnit
+	for range latePlaces {
+		call, cancel := context.WithTimeout(ctx, paymentWithin)
+		applied, err = p.rows.ApplyPayment(call, eventID, late)
+		cancel()
+		if err != nil || applied.Passed {
+			return applied, err
+		}
+		if !applied.NeedsUnit {
+			break
+		}
+		if late, err = p.reserve(ctx, applied); err != nil {
+			return applied, err
+		}
+	}
+	if applied.Result == sale.PaymentWaits {
+		return applied, nil
+	}
+	p.tell(applied)
+	return applied, p.hand(applied.Result)
+}
+
+// hand has the tickets follow.
+func (p *Payments) hand(result sale.PaymentResult) error {
+	if err := p.hit(PaymentApplied); err != nil {
+		return err
+	}
+	switch result {
+	case sale.PaymentPaid, sale.PaymentReplaced:
+		p.show()
+	case sale.PaymentRefunded:
+		p.release()
+	default: // no ticket changes
+	}
+	return nil
+}
+
+// reserve takes a unit for the buyer of an expired order, under a rid of the order's.
+func (p *Payments) reserve(ctx context.Context, a AppliedPayment) (*LateUnit, error) {
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	attempt := sale.LateAttempt(*a.Order)
+	_, d, err := p.stock.ReserveLate(call, a.Order.SaleID, a.Epoch, attempt)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reserve for the late payment of order %s: %w", a.Order.RID, err)
+	}
+	unit := &LateUnit{Of: a.Order.RID, Epoch: a.Epoch}
+	switch {
+	case d.Code == sale.DecidedAccepted && !d.Ticket.Status.Closed():
+		unit.Reservation = d.Ticket.Reservation
+		return unit, p.hit(LateReserved)
+	case d.Code == sale.DecidedAccepted || d.Code == sale.DecidedSoldOut:
+		unit.Refused = sale.OwedNoUnit
+	default:
+		unit.Refused = sale.OwedNoSlot
+	}
+	return unit, nil
+}
+
+// Repeated counts an event that the stream has stored before, and alerts if it says
+// something else now.
+func (p *Payments) Repeated(first, again sale.PaymentEvent) {
+	known := ReceivedBefore
+	if first != again {
+		known = ReceivedOtherwise
+	}
+	p.received(known, again)
+}
+
+// received counts an event, by what was known of it.
+func (p *Payments) received(known string, e sale.PaymentEvent) {
+	p.metrics.received.WithLabelValues(known).Inc()
+	if known == ReceivedOtherwise {
+		p.log.Error("payment event repeated with another content", "event", e.EventID, "order", e.OrderID)
+	}
+}
+
+// tell counts a result, and alerts where somebody has to do something about it.
+func (p *Payments) tell(a AppliedPayment) {
+	p.metrics.applied.WithLabelValues(string(a.Result)).Inc()
+	log := p.log.With("event", a.Payment.EventID, "order", a.Payment.OrderID, "amount", a.Payment.AmountMinor, "currency", a.Payment.Currency)
+	switch a.Result {
+	case sale.PaymentOwed:
+		log.Error("refund owed", "reason", a.Reason)
+	case sale.PaymentWrongAmount:
+		log.Error("payment not of the order's amount", "type", a.Payment.Type)
+	case sale.PaymentNotPaid:
+		log.Error("refund of an order that is not paid")
+	case sale.PaymentReplaced:
+		log.Info("late payment replaces the order", "expired", a.Order.RID)
+	default:
+	}
+}
+
+// pauseFor waits, unless ctx ends first.
+func pauseFor(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}

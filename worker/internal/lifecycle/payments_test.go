@@ -1,0 +1,266 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/shared/sale"
+)
+
+var errFault = errors.New("broken")
+
+// fakeRows are events that wait, by id; steps are what ApplyPayment answers, in turn.
+type fakeRows struct {
+	mu      sync.Mutex
+	waiting []sale.Payment
+	pending []string // events of pending orders
+	steps   map[string][]AppliedPayment
+	broken  bool
+	tried   []string
+	late    []*LateUnit
+	stored  []sale.PaymentEvent
+}
+
+func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limit int) ([]sale.Payment, error) {
+	i := slices.IndexFunc(f.waiting, func(p sale.Payment) bool { return p.EventID == after.EventID }) + 1
+	return f.waiting[i:min(i+limit, len(f.waiting))], nil
+}
+
+func (f *fakeRows) PayPending(_ context.Context, eventIDs []string) (paid []string, err error) {
+	for _, id := range eventIDs {
+		if slices.Contains(f.pending, id) {
+			paid = append(paid, id)
+		}
+	}
+	return paid, nil
+}
+
+func (f *fakeRows) ApplyPayment(ctx context.Context, id string, late *LateUnit) (AppliedPayment, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, bounded := ctx.Deadline(); !bounded {
+		return AppliedPayment{}, errors.New("called without a deadline")
+	}
+	f.tried = append(f.tried, id)
+	if f.broken {
+		return AppliedPayment{}, errFault
+	}
+	if late != nil {
+		f.late = append(f.late, late)
+	}
+	steps := f.steps[id]
+	if len(steps) == 0 {
+		return AppliedPayment{Passed: true}, nil
+	}
+	f.steps[id] = steps[1:]
+	return steps[0], nil
+}
+
+func (f *fakeRows) PaymentsOpen(context.Context) (int64, int64, error) { return 2, 3, nil }
+
+func (f *fakeRows) StorePayments(_ context.Context, events []sale.PaymentEvent) ([]string, error) {
+	if f.broken {
+		return nil, errFault
+	}
+	f.stored = append(f.stored, events...)
+	return slices.Repeat([]string{ReceivedNew}, len(events)), nil
+}
+
+// fakeStock answers every attempt alike.
+type fakeStock struct {
+	decision sale.Decision
+	err      error
+}
+
+func (f fakeStock) ReserveLate(_ context.Context, _ string, _ int64, a sale.Attempt) (sale.Snapshot, sale.Decision, error) {
+	d := f.decision
+	d.Ticket.RID = a.RID
+	return sale.Snapshot{}, d, f.err
+}
+
+// pokes counts what has been poked.
+type pokes struct{ shown, released int }
+
+func newTestPayments(rows *fakeRows, stock lateStock, hit func(string) error) (*Payments, *pokes) {
+	n := &pokes{}
+	if hit == nil {
+		hit = func(string) error { return nil }
+	}
+	return NewPayments(rows, stock, func() { n.shown++ }, func() { n.released++ }, hit, NewPaymentMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler)), n
+}
+
+const expiredRID = "01935fd2-d6eb-7592-aa3e-cd665a5d9b60"
+
+func needsUnit() AppliedPayment {
+	return AppliedPayment{PaymentDecision: sale.PaymentDecision{NeedsUnit: true}, Epoch: 7,
+		Order: &sale.Order{SaleID: "phone", Reservation: sale.Reservation{RID: expiredRID, UserID: "ann"}}}
+}
+
+func result(r sale.PaymentResult) AppliedPayment {
+	return AppliedPayment{PaymentDecision: sale.PaymentDecision{Result: r}, Order: &sale.Order{}}
+}
+
+func TestPayments_LateOneTakesWhatRedisSaysToPostgres(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decision sale.Decision
+		want     LateUnit
+	}{
+		"a unit":                        {sale.Decision{Code: sale.DecidedAccepted}, LateUnit{Reservation: sale.Reservation{RID: sale.LateRID(expiredRID)}}},
+		"sold out":                      {sale.Decision{Code: sale.DecidedSoldOut}, LateUnit{Refused: sale.OwedNoUnit}},
+		"no slot":                       {sale.Decision{Code: sale.DecidedLimit}, LateUnit{Refused: sale.OwedNoSlot}},
+		"a key that the buyer has used": {sale.Decision{Code: sale.DecidedReplay}, LateUnit{Refused: sale.OwedNoSlot}},
+		"one that was closed before":    {sale.Decision{Code: sale.DecidedAccepted, Ticket: sale.Ticket{Status: sale.StatusRejected}}, LateUnit{Refused: sale.OwedNoUnit}},
+	} {
+		rows := &fakeRows{steps: map[string][]AppliedPayment{"e": {needsUnit(), result(sale.PaymentReplaced)}}}
+		p, n := newTestPayments(rows, fakeStock{decision: c.decision}, nil)
+		if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 {
+			t.Errorf("%s: %v", name, faults)
+		}
+		c.want.Of, c.want.Epoch = expiredRID, 7
+		if diff := cmp.Diff([]*LateUnit{&c.want}, rows.late); diff != "" || n.shown != 1 {
+			t.Errorf("%s: shown %d times (-want +got)\n%s", name, n.shown, diff)
+		}
+	}
+}
+
+func TestPayments_FaultsLeaveTheEventToTheNextScan(t *testing.T) {
+	t.Parallel()
+	steps := func() map[string][]AppliedPayment {
+		return map[string][]AppliedPayment{"e": {needsUnit(), needsUnit(), result(sale.PaymentReplaced)}}
+	}
+	stale, _ := newTestPayments(&fakeRows{steps: steps()}, fakeStock{err: sale.ErrStale}, nil)
+	if faults := stale.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || !errors.Is(faults[0], sale.ErrStale) {
+		t.Errorf("stale: %v", faults)
+	}
+	rows := &fakeRows{steps: steps()}
+	p, n := newTestPayments(rows, fakeStock{}, func(point string) error {
+		if point == LateReserved && len(rows.tried) == 1 {
+			return errFault
+		}
+		return nil
+	})
+	if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || n.shown != 0 {
+		t.Errorf("injected: %v, shown %d times", faults, n.shown)
+	}
+	if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 || n.shown != 1 {
+		t.Errorf("afterwards: %v, shown %d times", faults, n.shown)
+	}
+}
+
+func TestPayments_ScanGoesOnWhereManyFaultsMadeItStop(t *testing.T) {
+	t.Parallel()
+	rows := &fakeRows{broken: true}
+	for i := range 3*paymentsPage + 5 {
+		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: strconv.Itoa(i)}})
+	}
+	p, _ := newTestPayments(rows, fakeStock{}, nil)
+	for i, want := range []int{paymentsPage, 2 * paymentsPage, 3 * paymentsPage, 3*paymentsPage + 5} {
+		err := p.scan(t.Context())
+		if err == nil || len(rows.tried) != want {
+			t.Errorf("scan %d: %d tried, want %d, error %v", i, len(rows.tried), want, err)
+		}
+	}
+	rows.broken, rows.tried = false, nil
+	if err := p.scan(t.Context()); err != nil || len(rows.tried) != len(rows.waiting) {
+		t.Errorf("a scan without faults: %d tried, error %v", len(rows.tried), err)
+	}
+}
+
+func TestPayments_OneThatWaitsForItsReleaseIsTriedAgainSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		waits := AppliedPayment{PaymentDecision: sale.PaymentDecision{NeedsRelease: true}}
+		rows := &fakeRows{steps: map[string][]AppliedPayment{"e": {waits, waits, result(sale.PaymentRefunded)}}}
+		rows.waiting = []sale.Payment{{PaymentEvent: sale.PaymentEvent{EventID: "e"}}}
+		p, n := newTestPayments(rows, fakeStock{}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), paymentsEvery/2)
+		defer cancel()
+		p.Run(ctx)
+		if len(rows.tried) != 3 || n.released != 3 || n.shown != 0 {
+			t.Errorf("tried %d times, released %d times, shown %d times", len(rows.tried), n.released, n.shown)
+		}
+	})
+}
+
+// fakeSource delivers batches, and then nothing for as long as it is asked to wait.
+type fakeSource struct {
+	batches [][]PaymentDelivery
+	err     error
+}
+
+func (f *fakeSource) Fetch(_ int, wait time.Duration) ([]PaymentDelivery, error) {
+	if len(f.batches) == 0 {
+		time.Sleep(wait)
+		return nil, f.err
+	}
+	batch := f.batches[0]
+	f.batches = f.batches[1:]
+	return batch, nil
+}
+
+// replies counts acknowledgements, by event.
+type replies struct{ acks, naks int }
+
+func (r *replies) Ack() error                   { r.acks++; return nil }
+func (r *replies) NakAfter(time.Duration) error { r.naks++; return nil }
+
+func delivery(id string) (PaymentDelivery, *replies) {
+	r := &replies{}
+	return PaymentDelivery{Event: sale.PaymentEvent{EventID: id}, Reply: r}, r
+}
+
+func TestReceiver_AcknowledgesWhatIsStoredAndNothingElse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ordinary, first := delivery("ordinary")
+		other, second := delivery("other")
+		unreadable, third := delivery("")
+		unreadable.Err = errFault
+		rows := &fakeRows{pending: []string{"ordinary"}}
+		p, n := newTestPayments(rows, fakeStock{}, nil)
+		opened := 0
+		r := NewReceiver(func(context.Context) (PaymentSource, error) {
+			if opened++; opened == 1 {
+				return nil, errFault
+			}
+			return &fakeSource{batches: [][]PaymentDelivery{{ordinary, unreadable, other}}, err: errFault}, nil
+		}, rows, p)
+		ctx, cancel := context.WithTimeout(t.Context(), receiveAgain+receiveWait/2)
+		defer cancel()
+		r.Run(ctx)
+		if opened != 2 || len(rows.stored) != 2 || *first != (replies{acks: 1}) || *second != (replies{acks: 1}) || *third != (replies{acks: 1}) {
+			t.Errorf("opened %d times, %d stored, replies %v %v %v", opened, len(rows.stored), *first, *second, *third)
+		}
+		if n.shown != 1 || len(rows.tried) != 0 || len(p.soon) != 1 {
+			t.Errorf("shown %d times, %d tried one by one, %d scans to come", n.shown, len(rows.tried), len(p.soon))
+		}
+	})
+}
+
+func TestReceiver_GivesBackWhatIsNotStored(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for point, broken := range map[string]bool{"the store": true, PaymentStored: false} {
+			d, got := delivery("e")
+			rows := &fakeRows{broken: broken}
+			p, _ := newTestPayments(rows, fakeStock{}, func(string) error { return errFault })
+			r := NewReceiver(func(context.Context) (PaymentSource, error) {
+				return &fakeSource{batches: [][]PaymentDelivery{{d}}}, nil
+			}, rows, p)
+			if err := r.receive(t.Context()); !errors.Is(err, errFault) || *got != (replies{naks: 1}) {
+				t.Errorf("%s: replies %v, error %v", point, *got, err)
+			}
+		}
+	})
+}

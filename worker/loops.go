@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/shared/jetqueue"
+	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/httpapi"
+	"sluice/worker/internal/lifecycle"
+)
+
+// loops are what runs beside fulfilment, each until its context ends.
+func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upkeep *lifecycle.Upkeep, measures *lifecycle.Metrics,
+	registry prometheus.Registerer,
+) []func(context.Context) {
+	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
+	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
+	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
+	keep := func(ctx context.Context) {
+		upkeep.Run(ctx, streams{queue}, func() {
+			converge.Again()
+			f.LookForLost()
+		})
+	}
+	return []func(context.Context){converge.Run, keep, expiry.Run, rebuilds.Run}
+}
+
+// failpoints are all that this program knows.
+func failpoints() []string {
+	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
+		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished,
+		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied)
+}
+
+// payments are what takes the payment provider's events, and the loops that apply them.
+func (p parts) payments(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, registry prometheus.Registerer,
+) (provider httpapi.Provider, loops []func(context.Context)) {
+	rows := paymentRows{p.store}
+	payments := lifecycle.NewPayments(rows, p.stock, f.ShowOrders, f.ApplyReleases, p.points.Hit, lifecycle.NewPaymentMetrics(registry), p.log)
+	receiver := lifecycle.NewReceiver(openPayments(queue, c.fulfil.AckWait), rows, payments)
+	provider = httpapi.Provider{Signatures: p.signatures, Inbox: inbox{queue, payments.Repeated}}
+	return provider, []func(context.Context){payments.Run, receiver.Run}
+}
