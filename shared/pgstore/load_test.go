@@ -162,3 +162,15 @@ func TestAuditSale_ReadsEverythingAsOfOneMoment(t *testing.T) {
 		t.Errorf("error = %v, want ErrNoSale", err)
 	}
 }
+
+// The server has to notice by itself that the machine of a lock's holder is gone.
+func TestOpen_ConnectionsOfAMachineThatIsGoneEndWithinHalfAMinute(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var idle, interval, count int
+	err := s.pool.QueryRow(t.Context(), `SELECT current_setting('tcp_keepalives_idle')::integer,
+		current_setting('tcp_keepalives_interval')::integer, current_setting('tcp_keepalives_count')::integer`).Scan(&idle, &interval, &count)
+	if err != nil || idle+interval*count > 30 {
+		t.Errorf("noticed after %d s + %d × %d s, %v", idle, interval, count, err)
+	}
+}

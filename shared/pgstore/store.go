@@ -75,6 +75,8 @@ func setSession(params map[string]string, statement time.Duration) {
 	ms := strconv.FormatInt(statement.Milliseconds(), 10)
 	params["statement_timeout"] = ms
 	params["idle_in_transaction_session_timeout"] = ms
+	// A machine that is gone without a word must not keep the lock of a sale for hours.
+	params["tcp_keepalives_idle"], params["tcp_keepalives_interval"], params["tcp_keepalives_count"] = "10", "5", "3"
 }
 
 // Close closes every connection and waits for those in use.

@@ -137,3 +137,26 @@ func TestRun_StopsWhatItStarted(t *testing.T) {
 	}
 	goleak.VerifyNone(t, before)
 }
+
+// What a rebuild waits for is ordered at once; what waits for the rebuild is given back alone.
+func TestConsumer_ABatchThatReachesBeyondTheRebuildIsTakenApart(t *testing.T) {
+	t.Parallel()
+	s := &script{orderErr: fmt.Errorf("order: %w", &BeyondError{LastSeq: 2, Cause: errFault})}
+	s.add(delivery(1, 2))
+	s.add(delivery(3, 1))
+	s.add(delivery(2, 4))
+	c := newTestConsumer(s)
+	for range 2 {
+		if err := c.step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.orderErr = nil
+	}
+	want := []string{"order 7", "nak 3 soon", "order 6", "settle 6", "notify 6", "ack 1", "ack 2"}
+	if diff := cmp.Diff(want, s.history()); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.keeper.hand) != 0 {
+		t.Errorf("%d deliveries are still kept", len(c.keeper.hand))
+	}
+}
