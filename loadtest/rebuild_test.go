@@ -224,6 +224,8 @@ func (l *lossy) addOrders(ctx context.Context) map[string]sale.Ticket {
 		), counted AS (
 			UPDATE sale_stock SET total = total + n, held = held + n FROM (SELECT count(*) AS n FROM made WHERE holds_unit) held
 			WHERE sale_id = $1
+		), configured AS (
+			UPDATE sales SET total = total + (SELECT count(*) FROM made WHERE holds_unit) WHERE sale_id = $1
 		)
 		SELECT id::text, user_id, slot, idempotency_key, rank, accepted_at, state, reason FROM made`, l.saleID, l.existing)
 	l.must(err)

@@ -147,7 +147,7 @@ func (c *comparison) compareConfig(entry sale.Entry, in sale.Snapshot, total int
 // compareStock holds Redis to what is free: equal at rest; while reservations
 // are under way it may have less, never more.
 func (c *comparison) compareStock(free int64, in sale.Snapshot, handOff sale.HandOff) {
-	underWay := max(in.Accepted-in.Served, handOff.Count)
+	underWay := max(in.Rank-in.Served, handOff.Count)
 	c.stock, c.underWay = strconv.FormatInt(in.Stock, 10), strconv.FormatInt(underWay, 10)
 	if in.Stock > free || underWay == 0 && in.Stock != free {
 		c.differ("redis: stock is %d, not %d", in.Stock, free)

@@ -72,11 +72,11 @@ func (b *bench) settled(ctx context.Context, saleID string) error {
 	}
 	for {
 		snap, handOff, err := b.Stores.Redis.Snapshot(ctx, saleID, epoch)
-		if err == nil && handOff.Count == 0 && snap.Served >= snap.Accepted {
+		if err == nil && handOff.Count == 0 && snap.Served >= snap.Rank {
 			return nil
 		}
 		if !sleep(ctx, lookEvery) {
-			return fmt.Errorf("sale %s is not settled: %d of %d reservations, %d in hand-off: %w", saleID, snap.Served, snap.Accepted, handOff.Count, ctx.Err())
+			return fmt.Errorf("sale %s is not settled: %d of %d reservations, %d in hand-off: %w", saleID, snap.Served, snap.Rank, handOff.Count, ctx.Err())
 		}
 	}
 }

@@ -62,6 +62,6 @@ func (r *timelineReader) sample(ctx context.Context) (report.Sample, bool) {
 func sampleOf(at time.Duration, snap sale.Snapshot, handOff sale.HandOff) report.Sample {
 	return report.Sample{
 		T:     math.Round(at.Seconds()*1000) / 1000,
-		Stock: snap.Stock, Accepted: snap.Accepted, Served: snap.Served, HandOff: handOff.Count,
+		Stock: snap.Stock, Accepted: snap.Rank, Served: snap.Served, HandOff: handOff.Count,
 	}
 }
