@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	rebuildUnits  = 700 // sold out some time after the loss, so that a unit too many would show
+	rebuildUnits  = 500 // sold out some time after the loss, so that a unit too many would show
 	rebuildBuyers = 12000
 	rebuildRate   = 150 // attempts a second
 	// The promise of README and ARCHITECTURE, beside the backlog: and a second for

@@ -220,6 +220,32 @@ func TestRebuild_OrdersCancelledMeanwhileAreGivenBackOnce(t *testing.T) {
 	w.stopped(p)
 }
 
+func TestRebuild_LostAgainMeanwhileStartsOver(t *testing.T) {
+	t.Parallel()
+	w := newLosableWorld(t, 20)
+	p := w.startWorker("")
+	sold := w.decided(5)
+	w.flushRedis()
+	options, err := redis.ParseURL(w.redisURL)
+	w.must(err)
+	raw := redis.NewClient(options)
+	defer raw.Close()
+	w.eventually("the sale is fenced", func() bool {
+		return raw.HGet(w.context(), "sluice:{"+w.entry.ID+"}:meta", "state").Val() == "loading"
+	})
+	w.flushRedis()
+	w.live()
+	if w.entry.Epoch != 3 {
+		t.Errorf("epoch %d, want one of its own for the second run", w.entry.Epoch)
+	}
+	w.eventuallyAll(sale.StatusConfirmed, sold)
+	w.decided(15)
+	if e := w.wantAudited(); e.Held != 20 || e.Redis.Stock != 0 {
+		t.Errorf("%d held, %d in stock", e.Held, e.Redis.Stock)
+	}
+	w.stopped(p)
+}
+
 // A sale of another shard, or one that is merely not loaded, is nobody's loss.
 func TestRebuild_LeavesOtherSalesAlone(t *testing.T) {
 	t.Parallel()
