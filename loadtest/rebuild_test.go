@@ -14,6 +14,7 @@ import (
 	"sluice/loadtest/internal/attack"
 	"sluice/loadtest/internal/record"
 	"sluice/loadtest/internal/stack"
+	"sluice/shared/client"
 	"sluice/shared/devstack"
 	"sluice/shared/sale"
 )
@@ -135,6 +136,7 @@ func (l *lossy) judge(ctx context.Context, before map[string]sale.Ticket) {
 	})
 	l.stop()
 	<-l.stopped
+	l.readWinners(ctx)
 	e := l.rest(ctx, l.winners.Seen(), healPatience)
 	orders := make(map[string]sale.Order, len(e.Orders))
 	surplus, superseded := 0, 0
@@ -175,6 +177,27 @@ func (l *lossy) judge(ctx context.Context, before map[string]sale.Ticket) {
 	defer l.mu.Unlock()
 	l.t.Logf("%d orders, %d accepted, refused %v, %d superseded, %d never handed over, %d tickets compared",
 		len(e.Orders), len(l.accepted), l.refused, superseded, lost, len(before))
+}
+
+// readWinners reads, as their buyers, the first tickets that were answered 202, which
+// are from before the loss: at both gateways they read confirmed.
+func (l *lossy) readWinners(ctx context.Context) {
+	l.t.Helper()
+	buyers := attack.NewBuyers(4, 5*time.Second)
+	defer buyers.Close()
+	all := l.winners.All()
+	for i, won := range all[:min(100, len(all))] {
+		if !won.Accepted {
+			continue
+		}
+		reader, err := buyers.Buyer(l.tokens[won.Buyer], true, l.gateway(i))
+		l.must(err)
+		ticket, err := reader.Await(ctx, client.Ticket{Ticket: won.Ticket})
+		if err != nil || ticket.Status != sale.StatusConfirmed {
+			l.t.Errorf("ticket of buyer %d, answered 202: %s %s, %v", won.Buyer, ticket.Status, ticket.Reason, err)
+		}
+		l.winners.Status(won.RID, ticket.Status)
+	}
 }
 
 // decidedTickets are the tickets that show an outcome now.
