@@ -20,6 +20,7 @@ type config struct {
 	redisTimeout        time.Duration
 	refresh             time.Duration
 	horizon             time.Duration
+	forgetAfter         time.Duration
 	drain               time.Duration
 	maxConnections      int
 	waiters             int
@@ -42,6 +43,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.refresh, "refresh", time.Second, "period in which every sale's state is read again")
 	fs.DurationVar(&c.horizon, "warm-horizon", 24*time.Hour, "sales that open within it must be loaded before this gateway is ready")
+	fs.DurationVar(&c.forgetAfter, "forget-after", time.Hour, "time after which a retired sale is no longer known here: 404 instead of closed; its tickets stay 410")
 	fs.DurationVar(&c.drain, "drain", 2*time.Second, "time to serve on after SIGTERM while unready")
 	fs.IntVar(&c.maxConnections, "max-connections", 0, "most public connections, others are refused; 0 is 10,000, or what the limit of open files allows")
 	fs.DurationVar(&c.funnel.PublishTimeout, "publish-timeout", 2*time.Second, "from the start of a reserve call to its hand-over's acknowledgement")
@@ -101,8 +103,8 @@ func (c config) check() error {
 		return service.UsageErrorf("-drain (SLUICE_DRAIN) must not be negative, is %v", c.drain)
 	case c.redisTimeout <= 0 || c.refresh < leastRefresh:
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) must be positive, -refresh (SLUICE_REFRESH) at least %v", leastRefresh)
-	case c.horizon < 0:
-		return service.UsageErrorf("-warm-horizon (SLUICE_WARM_HORIZON) must not be negative, is %v", c.horizon)
+	case c.horizon < 0 || c.forgetAfter < 0:
+		return service.UsageErrorf("-warm-horizon (SLUICE_WARM_HORIZON) and -forget-after (SLUICE_FORGET_AFTER) must not be negative")
 	}
 	if err := errors.Join(c.funnel.Check(), c.address.Check()); err != nil {
 		return service.UsageErrorf("%v", err)

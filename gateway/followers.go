@@ -42,7 +42,7 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 			end(fmt.Errorf("cannot follow the catalogue: %w", err))
 		}
 	})
-	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.log) })
+	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.config.forgetAfter, g.log) })
 	f.owned.Go(func() { g.dependencies.Watch(ctx) })
 	return f, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
 
@@ -90,6 +91,27 @@ func TestTickets_OfARetiredSaleAreGone(t *testing.T) {
 	g.expect(g.do(http.MethodGet, "/v1/sales/"+e.ID+"/tickets/me", "ada"), http.StatusGone, "retired")
 	g.expect(g.do(http.MethodGet, "/v1/tickets/"+ticket, "bob"), http.StatusNotFound, "no-such-ticket")
 	g.expect(g.attempt(e.ID, "bob"), http.StatusConflict, "closed")
+}
+
+func TestTickets_OfAForgottenSaleAreGoneWithoutMemoryOfIt(t *testing.T) {
+	t.Parallel()
+	s := sharedStores(t)
+	e := s.sell(t, 5)
+	g := s.startReady(t, "-forget-after", "100ms", "-refresh", "50ms")
+	g.untilWarm(e.ID)
+	ticket := g.attempt(e.ID, "ada").text("ticket")
+	e.Rev, e.Retired = 2, true
+	s.announce(t, e)
+	must(t, s.queue.RemoveEntry(t.Context(), e.ID))
+	g.until("forgotten", func() bool { return g.do(http.MethodGet, "/v1/sales/"+e.ID, "").status == http.StatusNotFound })
+	g.expect(g.attempt(e.ID, "ada"), http.StatusNotFound, "no-such-sale")
+	// Another gateway may have sold it a moment ago, and its announcement be under way.
+	g.expect(g.do(http.MethodGet, "/v1/tickets/"+ticket, "ada"), http.StatusServiceUnavailable, "unavailable")
+	signer, err := auth.NewTicketSigner([]byte(jwtKey))
+	must(t, err)
+	old := signer.Sign(e.ID, "ada", 1, "0192f000-0000-7000-8000-000000000000")
+	g.expect(g.do(http.MethodGet, "/v1/tickets/"+old, "ada"), http.StatusGone, "retired")
+	g.expect(g.do(http.MethodGet, "/v1/tickets/"+old, "bob"), http.StatusNotFound, "no-such-ticket")
 }
 
 func TestAttempt_OverTheAdmissionRateIsBusy(t *testing.T) {

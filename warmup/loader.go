@@ -22,8 +22,7 @@ func (s *stores) load(ctx context.Context, saleID string) (done string, err erro
 		return "", err
 	}
 	if entry.Retired {
-		_, err := s.queue.PutEntry(ctx, entry)
-		return "retired", err
+		return "retired", nil // workers announce it, as long as it is not forgotten
 	}
 	loader := load.Loader{Truth: s.postgres, Stock: s.redis, Queue: s.queue, Hit: s.points.Hit, Log: s.log}
 	result, err := loader.Run(ctx, saleID)

@@ -11,6 +11,7 @@ import (
 	"sluice/shared/load"
 	"sluice/shared/pgstore"
 	"sluice/shared/redisstock"
+	"sluice/shared/retirement"
 	"sluice/shared/service"
 )
 
@@ -41,7 +42,7 @@ func openStores(ctx context.Context, in input, f storeFlags) (*stores, error) {
 		return nil, err
 	}
 	s := &stores{log: log}
-	s.points, err = failpoint.Load(in.getenv, log, append(load.Points(), pointApplied)...)
+	s.points, err = failpoint.Load(in.getenv, log, append(load.Points(), pointApplied, retirement.Retired, retirement.Cleared)...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/shared/evidence"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
+	"sluice/shared/retirement"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/lifecycle"
@@ -168,6 +170,37 @@ func (b buyersOrders) Cancel(ctx context.Context, userID, id string) (sale.Buyer
 		b.release()
 	}
 	return order, found, err
+}
+
+// endings are the loops by which sales and hand-overs leave the stores.
+func endings(c config, p parts, queue *jetqueue.Queue, m *lifecycle.Metrics) []func(context.Context) {
+	retiring := lifecycle.NewRetiring(c.retire, p.heal.store, queue, newRetirement(p, queue), pgstore.ErrLocked, m, p.log)
+	purging := lifecycle.NewPurging(c.replayHorizon, handOvers{queue}, m, p.log)
+	return []func(context.Context){retiring.Run, purging.Run}
+}
+
+// handOvers fits the stream to what its purge needs.
+type handOvers struct{ *jetqueue.Queue }
+
+func (h handOvers) Usage(ctx context.Context) (lifecycle.StreamUsage, error) {
+	u, err := h.Queue.Usage(ctx)
+	return lifecycle.StreamUsage(u), err
+}
+
+// auditPatience is how long a sale that is over may take to come to rest.
+const auditPatience = 2 * time.Second
+
+// newRetirement fits the stores to the steps by which sales leave them.
+func newRetirement(p parts, queue *jetqueue.Queue) *retirement.Retirement {
+	stores := evidence.Stores{Postgres: p.heal.store, Redis: p.heal.stock, Stream: queue}
+	return &retirement.Retirement{
+		Rows: p.heal.store, Stock: p.heal.stock, Stream: queue,
+		Audit: func(ctx context.Context, saleID string) (sale.Verdict, error) {
+			_, verdict, err := stores.Audit(ctx, saleID, nil, auditPatience)
+			return verdict, err
+		},
+		Hit: func(point string) error { return p.points.Hit("worker." + point) },
+	}
 }
 
 func converted[A, B any](list []A, convert func(A) B) []B {

@@ -9,6 +9,7 @@ import (
 	"sluice/shared/sale"
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/lifecycle"
 )
 
 // config is what a worker can be told, by flags or by the environment.
@@ -26,6 +27,8 @@ type config struct {
 	redisTimeout, statement   time.Duration
 	drain, expireEvery        time.Duration
 	rebuilds                  int
+	replayHorizon             time.Duration
+	retire                    lifecycle.RetirementConfig
 	fulfil                    fulfil.Config
 }
 
@@ -51,6 +54,10 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.drain, "drain", time.Second, "time to answer buyers on after SIGTERM while unready")
 	fs.DurationVar(&c.expireEvery, "expire-every", time.Second, "how often to look for orders that were not paid in time")
 	fs.IntVar(&c.rebuilds, "rebuilds", 4, "most sales that this worker rebuilds at a time; each takes two connections to Postgres")
+	fs.DurationVar(&c.retire.Every, "retire-every", 10*time.Second, "how often to look for sales that are over")
+	fs.DurationVar(&c.retire.Retention, "retention", 24*time.Hour, "time from a sale's end until it is retired, if nothing is left to be done then")
+	fs.DurationVar(&c.retire.ForgetAfter, "forget-after", time.Hour, "time for which the catalogue says that a sale is retired")
+	fs.DurationVar(&c.replayHorizon, "replay-horizon", time.Hour, "age from which acknowledged hand-overs are removed from the stream: more than a restored Postgres may lack")
 	fs.DurationVar(&c.fulfil.AckWait, "ack-wait", 10*time.Second, "after which a dead worker's hand-overs are delivered to others; renewed while at work")
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batch in hand after SIGTERM")
@@ -100,6 +107,12 @@ func (c config) check() error {
 		return service.UsageErrorf("-expire-every (SLUICE_EXPIRE_EVERY) must be at least 10ms, is %s", c.expireEvery)
 	case c.rebuilds < 1:
 		return service.UsageErrorf("-rebuilds (SLUICE_REBUILDS) must be at least 1, is %d", c.rebuilds)
+	case c.retire.Every < 10*time.Millisecond:
+		return service.UsageErrorf("-retire-every (SLUICE_RETIRE_EVERY) must be at least 10ms, is %s", c.retire.Every)
+	case c.retire.Retention < 0 || c.retire.ForgetAfter < 0:
+		return service.UsageErrorf("-retention (SLUICE_RETENTION) and -forget-after (SLUICE_FORGET_AFTER) must not be negative")
+	case c.replayHorizon < time.Second:
+		return service.UsageErrorf("-replay-horizon (SLUICE_REPLAY_HORIZON) must be at least 1s, is %s", c.replayHorizon)
 	case c.fulfil.AckWait < time.Second:
 		return service.UsageErrorf("-ack-wait (SLUICE_ACK_WAIT) must be at least 1s, is %s", c.fulfil.AckWait)
 	case c.fulfil.SweepAfter < sale.AnswersOver:

@@ -24,14 +24,15 @@ func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upke
 			f.LookForLost()
 		})
 	}
-	return []func(context.Context){converge.Run, keep, expiry.Run, rebuilds.Run}
+	return append(endings(c, p, queue, measures), converge.Run, keep, expiry.Run, rebuilds.Run)
 }
 
 // failpoints are all that this program knows.
 func failpoints() []string {
 	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
 		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished,
-		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied)
+		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied,
+		lifecycle.Retired, lifecycle.Cleared)
 }
 
 // payments are what takes the payment provider's events, and the loops that apply them.

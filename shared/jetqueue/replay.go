@@ -28,6 +28,7 @@ func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uin
 	if err != nil {
 		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
 	}
+	defer q.endReplay(consumer)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
@@ -49,4 +50,14 @@ func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uin
 		}
 	}
 	return nil
+}
+
+// endReplay removes what a replay leaves behind in the server, which would do it by
+// itself only after replayIdle.
+func (q *Queue) endReplay(consumer jetstream.Consumer) {
+	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
+	defer cancel()
+	if info := consumer.CachedInfo(); info != nil {
+		_ = q.js.DeleteConsumer(ctx, StreamName, info.Name)
+	}
 }

@@ -27,7 +27,8 @@ var (
 // then changed with every newer entry as it comes, all from one goroutine. It
 // runs until ctx ends and returns its error. After every reconnect, and when the
 // bucket was made anew, it reads the whole catalogue again, so that nothing announced
-// meanwhile is missed; what is older than what it has told already is not told.
+// meanwhile is missed; what is older than what it has told already is not told, but
+// retired sales are told again.
 func (q *Queue) Watch(ctx context.Context, changed func(sale.Entry), replayed func()) error {
 	w := &watch{queue: q, seen: map[string]sale.Entry{}, changed: changed, replayed: replayed}
 	reconnected := q.conn.StatusChanged(nats.CONNECTED)
@@ -147,5 +148,8 @@ func (w *watch) apply(update jetstream.KeyValueEntry) {
 		return
 	}
 	w.seen[e.ID] = e
+	if e.Retired { // nothing comes after it, and it will be gone one day: no memory for each
+		delete(w.seen, e.ID)
+	}
 	w.changed(e)
 }

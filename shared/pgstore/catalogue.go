@@ -20,17 +20,22 @@ const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_use
 
 func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
 	var e sale.Entry
-	err := row.Scan(&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
-		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
-		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList,
-		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired)
+	err := row.Scan(entryFields(&e)...)
 	e.OpensAt, e.ClosesAt = e.OpensAt.UTC(), e.ClosesAt.UTC()
 	return e, err
 }
 
-// Entries returns every sale, retired ones too, by id.
+// entryFields are the targets of entryColumns.
+func entryFields(e *sale.Entry) []any {
+	return []any{&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
+		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
+		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList,
+		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired}
+}
+
+// Entries returns every sale by id, retired ones too until they are forgotten.
 func (s *Store) Entries(ctx context.Context) ([]sale.Entry, error) {
-	entries, err := read(ctx, s, scanEntry, `SELECT `+entryColumns+` FROM sales ORDER BY sale_id`)
+	entries, err := read(ctx, s, scanEntry, `SELECT `+entryColumns+` FROM sales WHERE forgotten_at IS NULL ORDER BY sale_id`)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read catalogue: %w", err)
 	}

@@ -20,7 +20,7 @@ const unpaid = `NOT EXISTS (
 func (s *Store) DueSales(ctx context.Context) ([]string, error) {
 	due, err := read(ctx, s, pgx.RowTo[string], `
 		SELECT s.sale_id FROM sales s
-		WHERE NOT s.rebuilding AND EXISTS (
+		WHERE NOT s.rebuilding AND s.forgotten_at IS NULL AND EXISTS (
 			SELECT FROM orders o WHERE o.sale_id = s.sale_id AND o.state = 'pending' AND o.expires_at <= now() AND `+unpaid+`
 		)
 		ORDER BY s.sale_id`)

@@ -30,7 +30,8 @@ func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
 
 // UnappliedReleases returns the oldest releases without an applied mark, at
 // most limit of each sale, so that a sale whose Redis is down does not hide
-// the others'; those in except are passed over.
+// the others'; those in except are passed over. Retired sales have no tickets:
+// ApplyRetired is for theirs.
 func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []string) ([]PendingRelease, error) {
 	pending, err := read(ctx, s, scanPendingRelease, `
 		SELECT `+releaseColumns+`, s.epoch
@@ -39,11 +40,32 @@ func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []strin
 			WHERE sale_id = s.sale_id AND applied_at IS NULL AND rid <> ALL (coalesce($2::text[], '{}')::uuid[])
 			ORDER BY created_at LIMIT $1
 		) r
+		WHERE s.forgotten_at IS NULL AND NOT s.retired
 		ORDER BY r.created_at, r.rid`, limit, except)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read unapplied releases: %w", err)
 	}
 	return pending, nil
+}
+
+// ApplyRetired marks what retired sales have released as applied: Redis has nothing
+// of them any more.
+func (s *Store) ApplyRetired(ctx context.Context) (applied int64, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			WITH unmarked AS (
+				SELECT r.rid FROM releases r JOIN sales s USING (sale_id)
+				WHERE r.applied_at IS NULL AND s.retired
+				ORDER BY r.rid LIMIT 1000 FOR UPDATE OF r SKIP LOCKED
+			)
+			UPDATE releases r SET applied_at = now() FROM unmarked WHERE r.rid = unmarked.rid`)
+		applied = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot mark releases of retired sales as applied: %w", err)
+	}
+	return applied, nil
 }
 
 // MarkApplied notes that Redis has applied these releases, now or before. An

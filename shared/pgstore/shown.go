@@ -42,7 +42,8 @@ func (s *Store) Unshow(ctx context.Context, rids []string) error {
 }
 
 // Unshown returns the oldest open orders whose tickets do not show their
-// state, at most limit of each sale; those in except are passed over.
+// state, at most limit of each sale; those in except are passed over. Retired sales
+// have no tickets.
 func (s *Store) Unshown(ctx context.Context, limit int, except []string) ([]Unshown, error) {
 	unshown, err := read(ctx, s, scanUnshown, `
 		SELECT o.id::text, o.sale_id, s.epoch, o.state, o.expires_at
@@ -52,6 +53,7 @@ func (s *Store) Unshown(ctx context.Context, limit int, except []string) ([]Unsh
 				AND id <> ALL (coalesce($2::text[], '{}')::uuid[])
 			ORDER BY id LIMIT $1
 		) o
+		WHERE s.forgotten_at IS NULL AND NOT s.retired
 		ORDER BY o.id`, limit, except)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read orders to be shown: %w", err)

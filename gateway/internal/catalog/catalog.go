@@ -15,8 +15,9 @@ import (
 
 // Catalog holds the sales by id. Reads take no lock.
 type Catalog struct {
-	sales atomic.Pointer[map[string]*Sale]
-	mu    sync.Mutex // serialises writers
+	sales     atomic.Pointer[map[string]*Sale]
+	mu        sync.Mutex    // serialises writers
+	forgotten []func(*Sale) // told of sales that are here no more
 }
 
 // New returns an empty catalogue.
@@ -31,6 +32,9 @@ func (c *Catalog) Lookup(id []byte) *Sale { return (*c.sales.Load())[string(id)]
 
 // Find finds a sale by id; nil when there is none.
 func (c *Catalog) Find(id string) *Sale { return (*c.sales.Load())[id] }
+
+// Len is how many sales there are.
+func (c *Catalog) Len() int { return len(*c.sales.Load()) }
 
 // All returns the sales in order of their ids.
 func (c *Catalog) All() []*Sale {
@@ -60,6 +64,40 @@ func (c *Catalog) Apply(e sale.Entry) {
 	c.sales.Store(&next)
 }
 
+// Forgotten has forget called with every sale that Forget drops from here on.
+func (c *Catalog) Forgotten(forget func(*Sale)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgotten = append(c.forgotten, forget)
+}
+
+// Forget drops the sales that this gateway has known to be retired for longer than
+// after, and whatever is kept of them elsewhere: the memory of a gateway must not grow
+// with the sales there ever were.
+func (c *Catalog) Forget(now time.Time, after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := *c.sales.Load()
+	next := make(map[string]*Sale, len(old))
+	var gone []*Sale
+	for id, s := range old {
+		if since := s.retiredAt.Load(); since != nil && now.Sub(*since) > after {
+			gone = append(gone, s)
+			continue
+		}
+		next[id] = s
+	}
+	if len(gone) == 0 {
+		return
+	}
+	c.sales.Store(&next)
+	for _, s := range gone {
+		for _, forget := range c.forgotten {
+			forget(s)
+		}
+	}
+}
+
 // Hear takes in a snapshot that another process broadcast.
 func (c *Catalog) Hear(snap sale.Snapshot) {
 	if s := c.Find(snap.SaleID); s != nil {
@@ -79,6 +117,9 @@ func (c *Catalog) refreshAll(ctx context.Context, redis snapshots, log *slog.Log
 	var reads errgroup.Group
 	reads.SetLimit(refreshing)
 	for _, s := range c.All() {
+		if s.Entry().Retired {
+			continue // Redis has nothing of it, or soon will not
+		}
 		reads.Go(func() error {
 			err := s.Refresh(ctx, redis)
 			if err != nil && ctx.Err() == nil {
@@ -102,13 +143,15 @@ func (c *Catalog) NotLive() (n int) {
 	return n
 }
 
-// Refresh re-reads every sale's snapshot once a period, until ctx ends. It is what
-// a lost broadcast costs: one period, not the sale.
-func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period time.Duration, log *slog.Logger) {
+// Refresh re-reads every sale's snapshot once a period, until ctx ends, and forgets
+// what has been retired for long. The period is what a lost broadcast costs, not the
+// sale.
+func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period, forgetAfter time.Duration, log *slog.Logger) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		c.refreshAll(ctx, redis, log)
+		c.Forget(time.Now(), forgetAfter)
 		select {
 		case <-ctx.Done():
 			return

@@ -14,12 +14,13 @@ import (
 
 // Sale is one sale as this gateway knows it.
 type Sale struct {
-	id       string
-	entry    atomic.Pointer[sale.Entry]
-	live     atomic.Pointer[live]
-	progress atomic.Pointer[progress]
-	mu       sync.Mutex // serialises writers of live and progress
-	lost     bool       // as told in the log; only the re-read uses it
+	id        string
+	entry     atomic.Pointer[sale.Entry]
+	retiredAt atomic.Pointer[time.Time] // when this gateway heard of it; nil before
+	live      atomic.Pointer[live]
+	progress  atomic.Pointer[progress]
+	mu        sync.Mutex // serialises writers of live and progress
+	lost      bool       // as told in the log; only the re-read uses it
 }
 
 // live is the newest snapshot and the clock that it was read by.
@@ -31,8 +32,8 @@ type live struct {
 
 func newSale(e sale.Entry) *Sale {
 	s := &Sale{id: e.ID}
-	s.entry.Store(&e)
 	s.progress.Store(&progress{passed: make(chan struct{})})
+	s.store(e)
 	return s
 }
 
@@ -44,7 +45,17 @@ func (s *Sale) Entry() *sale.Entry { return s.entry.Load() }
 
 func (s *Sale) apply(e sale.Entry) {
 	if e.NewerThan(*s.entry.Load()) {
-		s.entry.Store(&e)
+		s.store(e)
+	}
+}
+
+func (s *Sale) store(e sale.Entry) {
+	s.entry.Store(&e)
+	if !e.Retired {
+		s.retiredAt.Store(nil)
+	} else if s.retiredAt.Load() == nil {
+		now := time.Now()
+		s.retiredAt.Store(&now)
 	}
 }
 

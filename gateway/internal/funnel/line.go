@@ -47,6 +47,12 @@ func (f *Funnel) line(s *catalog.Sale) *line {
 	return l.(*line)
 }
 
+// Forget drops what is kept of a sale that the catalogue has no more.
+func (f *Funnel) Forget(s *catalog.Sale) {
+	f.lines.Delete(s.ID())
+	f.admission.sales.Delete(s.ID())
+}
+
 // join puts a into the line; false when the line is full. The first to find no
 // call in flight starts one, so an idle sale costs no goroutine.
 func (l *line) join(a *attempt) bool {

@@ -40,6 +40,9 @@ func New(p Parts) *API { return &API{Parts: p} }
 // Drain closes every connection after its next answer, so that clients go elsewhere.
 func (a *API) Drain() { a.draining.Store(true) }
 
+// Forget drops what is kept of a sale that the catalogue has no more.
+func (a *API) Forget(s *catalog.Sale) { a.refusals.Delete(s) }
+
 // Handle answers one request. Paths are split by hand: a router would cost more
 // than the refusal of a sold-out sale does.
 func (a *API) Handle(ctx *fasthttp.RequestCtx) {

@@ -32,7 +32,7 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 	}
 	s := a.Catalog.Find(ref.SaleID)
 	if s == nil {
-		noSuchTicket(ctx)
+		ofUnknownSale(ctx, ref.RID, time.Now())
 		return
 	}
 	known := knownTags(ctx)
@@ -43,6 +43,22 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 	}
 	body := a.body(s, id.UserID, t, time.Now())
 	writeCached(ctx, body.tag, "private, no-cache", "application/json", encode(body))
+}
+
+// announcedWithin is how long the catalogue may take from one gateway's first
+// reservation of a sale to another's hearing of the sale, with a wide margin.
+const announcedWithin = time.Minute
+
+// ofUnknownSale answers for a ticket that some gateway has signed for this buyer,
+// of a sale that this one does not know: it was retired so long ago that it is
+// forgotten, unless the ticket is so young that the sale's announcement may be under
+// way. Without this a gateway would have to remember every sale there ever was.
+func ofUnknownSale(ctx *fasthttp.RequestCtx, rid string, now time.Time) {
+	if now.Sub(tickets.DrawnAt(rid)) < announcedWithin {
+		unavailable("The ticket cannot be read just now. Nothing is lost; try again.").write(ctx)
+		return
+	}
+	retired(ctx)
 }
 
 // maxWait is the longest that a read of a ticket may wait.

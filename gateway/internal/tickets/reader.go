@@ -95,15 +95,15 @@ func (r *Reader) read(s *catalog.Sale, ask call) ([]*sale.Ticket, error) {
 }
 
 func notAccepted(ref Ref) sale.Ticket {
-	at := drawnAt(ref.RID)
+	at := DrawnAt(ref.RID)
 	return sale.Ticket{
 		Reservation: sale.Reservation{RID: ref.RID, UserID: ref.UserID, Slot: ref.Slot, AcceptedAt: at},
 		Status:      sale.StatusRejected, Reason: sale.ReasonNotAccepted, UpdatedAt: at,
 	}
 }
 
-// drawnAt is the time inside a UUIDv7: when the gateway took the attempt in.
-func drawnAt(rid string) time.Time {
+// DrawnAt is the time inside a UUIDv7: when the gateway took the attempt in.
+func DrawnAt(rid string) time.Time {
 	id, err := uuid.Parse(rid)
 	if err != nil {
 		return time.Time{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -85,6 +86,7 @@ func (c *Convergence) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.forget(all)
 	faults := make([]error, len(all))
 	var group errgroup.Group
 	group.SetLimit(converging)
@@ -100,8 +102,9 @@ func (c *Convergence) round(ctx context.Context) error {
 
 func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
 	last := c.last(e.ID)
-	if e.Epoch == 0 || last.epoch == e.Epoch && last.rev == e.Rev && time.Since(last.at) < repeatEvery {
-		return nil // not loaded yet, or nothing new
+	same := last.epoch == e.Epoch && last.rev == e.Rev
+	if e.Epoch == 0 || same && (e.Retired || time.Since(last.at) < repeatEvery) {
+		return nil // not loaded yet, or nothing new; what is retired is about to leave the catalogue
 	}
 	call, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -137,6 +140,20 @@ func (c *Convergence) last(saleID string) progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.done[saleID]
+}
+
+// forget drops what is remembered of sales that are no more.
+func (c *Convergence) forget(all []sale.Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.done) <= len(all) {
+		return
+	}
+	here := make(map[string]bool, len(all))
+	for _, e := range all {
+		here[e.ID] = true
+	}
+	maps.DeleteFunc(c.done, func(id string, _ progress) bool { return !here[id] })
 }
 
 func (c *Convergence) remember(saleID string, p progress) {

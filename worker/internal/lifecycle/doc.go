@@ -32,4 +32,7 @@
 // The event's id makes a repeated delivery harmless, the row's result a repeated
 // application, the derived rid a repeated reservation: a worker may die anywhere, and
 // any other scans for what waits.
+//
+// Retiring takes sales that are over out of the stores, in the steps of package
+// retirement, and Purging removes hand-overs that no replay will ask for.
 package lifecycle

@@ -3,15 +3,27 @@ package lifecycle
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/shared/retirement"
 	"sluice/shared/sale"
 )
 
-// Metrics count what becomes of orders, for all sales together.
+// Metrics count what becomes of orders and of sales that are over, for all sales
+// together.
 type Metrics struct {
 	expired    prometheus.Counter
 	replaced   prometheus.Counter
 	scanPeriod prometheus.Gauge
+	retired    prometheus.Counter
+	blocked    *prometheus.GaugeVec // by reason
+	purged     prometheus.Counter
+	streamUsed *prometheus.GaugeVec // by cap
 }
+
+// Caps of the stream.
+const (
+	usedBytes    = "bytes"
+	usedMessages = "hand_overs_of_a_sale" // of the fullest
+)
 
 // NewMetrics registers the metrics.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
@@ -22,8 +34,21 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Name: "sluice_stream_replaced_total", Help: "Times that this worker found the stream or the catalogue's bucket gone, made anew, or an older copy."}),
 		scanPeriod: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sluice_expiry_scan_period_seconds", Help: "How often this worker looks for orders to expire."}),
+		retired: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sluice_sales_retired_total", Help: "Sales retired by this worker."}),
+		blocked: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_sales_not_retired", Help: "Sales past their retention that cannot be retired yet, by reason."}, []string{"reason"}),
+		purged: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "sluice_hand_overs_purged_total", Help: "Acknowledged hand-overs that this worker removed from the stream."}),
+		streamUsed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sluice_stream_used_ratio", Help: "How much of a cap of the stream is in use, 0 to 1."}, []string{"cap"}),
 	}
-	registry.MustRegister(m.expired, m.replaced, m.scanPeriod)
+	m.streamUsed.WithLabelValues(usedBytes)
+	m.streamUsed.WithLabelValues(usedMessages)
+	for _, kind := range retirement.Kinds() {
+		m.blocked.WithLabelValues(kind)
+	}
+	registry.MustRegister(m.expired, m.replaced, m.scanPeriod, m.retired, m.blocked, m.purged, m.streamUsed)
 	return m
 }
 
