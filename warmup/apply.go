@@ -12,8 +12,10 @@ import (
 
 func runApply(ctx context.Context, in input) error {
 	var f storeFlags
+	var oversubscribe bool
 	fs := newFlags(in, "apply", "FILE")
 	f.register(fs)
+	fs.BoolVar(&oversubscribe, "oversubscribe", false, "apply sales even if their hand-overs together might not fit into the stream; once it is full, attempts get 503")
 	files, err := service.ParseOperands(fs, in.args, in.getenv)
 	if err != nil {
 		return err
@@ -25,7 +27,14 @@ func runApply(ctx context.Context, in input) error {
 	if err != nil {
 		return err
 	}
-	return withStores(ctx, in, f, func(ctx context.Context, s *stores) error { return s.apply(ctx, in, sales) })
+	return withStores(ctx, in, f, func(ctx context.Context, s *stores) error {
+		if !oversubscribe {
+			if err := s.fits(ctx, sales); err != nil {
+				return err
+			}
+		}
+		return s.apply(ctx, in, sales)
+	})
 }
 
 // apply writes all sales to Postgres or none, then brings each to Redis and the

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"sluice/shared/load"
+	"sluice/shared/devstack"
 	"sluice/shared/pgstore"
 	"sluice/shared/service"
 )
@@ -210,4 +212,32 @@ func TestMigrate_RefusesBadLimits(t *testing.T) {
 			t.Errorf("%v: error %v, want a usage error that names the flag", args, err)
 		}
 	}
+}
+
+func TestApply_RefusesMoreThanTheStreamMayHold(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartNATS(t.Context(), devstack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := newBenchOn(t, server.URL())
+	b.run("migrate", "-stream-max-bytes", strconv.Itoa(4<<20))
+	small, large := newName(), newName()
+	file := b.file(saleText(small, opensLater, ""), strings.Replace(saleText(large, opensLater, ""), "total: 10", "total: 10000", 1))
+	b.refuse("-stream-max-bytes (SLUICE_STREAM_MAX_BYTES)", "apply", file)
+	b.refuse("the most is 10000, of sale "+large, "apply", file)
+	if entries, err := b.postgres.Entries(t.Context()); err != nil || len(entries) != 0 {
+		t.Errorf("%d sales were written, %v", len(entries), err)
+	}
+	b.run("apply", b.file(saleText(small, opensLater, "")))
+	b.refuse("2 sales", "apply", b.file(strings.Replace(saleText(large, opensLater, ""), "total: 10", "total: 10000", 1)))
+	b.run("apply", "-oversubscribe", file)
+	b.run("apply", file) // it adds nothing
+	b.run("migrate", "-stream-max-bytes", strconv.Itoa(64<<20))
+	b.run("apply", b.file(strings.Replace(saleText(newName(), opensLater, ""), "total: 10", "total: 10000", 1)))
 }

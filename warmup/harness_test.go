@@ -56,8 +56,13 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOn(t, devstack.NATSForTest(t).URL())
+}
+
+func newBenchOn(t *testing.T, natsURL string) *bench {
+	t.Helper()
 	b := &bench{t: t, vars: map[string]string{
-		"SLUICE_POSTGRES_URL": newSchema(t), "SLUICE_REDIS_URL": devstack.RedisForTest(t).URL(), "SLUICE_NATS_URL": devstack.NATSForTest(t).URL(),
+		"SLUICE_POSTGRES_URL": newSchema(t), "SLUICE_REDIS_URL": devstack.RedisForTest(t).URL(), "SLUICE_NATS_URL": natsURL,
 	}}
 	var err error
 	b.postgres, err = pgstore.Open(t.Context(), pgstore.Config{URL: b.vars["SLUICE_POSTGRES_URL"]})

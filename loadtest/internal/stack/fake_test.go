@@ -71,7 +71,7 @@ func actAsWarmup(args []string) error {
 	if args[0] != "apply" {
 		return nil
 	}
-	content, err := os.ReadFile(args[1])
+	content, err := os.ReadFile(args[len(args)-1])
 	if err == nil && strings.Contains(string(content), "bad") {
 		err = fmt.Errorf("warmup: sales file: line 1: bad sale")
 	}
