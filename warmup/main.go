@@ -34,6 +34,7 @@ func commands() []command {
 		{"rebuild", "SALE...", "have workers make the Redis state of sales anew, and wait until they sell again", runRebuild},
 		{"verify", "[SALE...]", "compare Postgres, Redis and the catalogue; exit 1 when they differ", runVerify},
 		{"wait", "", "wait until gateways are ready, for given sales too", runWait},
+		{"doctor", "", "print which promise the stores' settings keep, and what the next one lacks", runDoctor},
 		{"retire", "SALE...", "take sales that are over out of the stores, or say why that cannot be yet", runRetire},
 		{"token", "", "print a buyer's token for trying things", runToken},
 	}

@@ -27,7 +27,7 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	config := filepath.Join(s.dir, "nats.conf")
-	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data"), cmp.Or(o.NATSSync, "always")), 0o644); err != nil {
+	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data"), o), 0o644); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the configuration of nats-server: %w", err), s.discard())
 	}
 	return s.launch(ctx, program{
@@ -37,15 +37,19 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 	})
 }
 
-func natsConfig(addr, storeDir, sync string) []byte {
-	return fmt.Appendf(nil, `listen: %q
+func natsConfig(addr, storeDir string, o Options) []byte {
+	config := fmt.Appendf(nil, `listen: %q
 jetstream {
   store_dir: %q
   sync_interval: %s
   max_memory_store: 256MB
   max_file_store: 8GB
 }
-`, addr, storeDir, sync)
+`, addr, storeDir, cmp.Or(o.NATSSync, "always"))
+	if o.NATSMonitor != "" {
+		config = fmt.Appendf(config, "http: %q\n", o.NATSMonitor)
+	}
+	return config
 }
 
 // natsBinary finds nats-server in binDir, or in bin/ beside the nearest go.work.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -48,7 +49,7 @@ func StartPostgres(ctx context.Context, o Options) (*Server, error) {
 		stop: syscall.SIGINT, death: syscall.SIGQUIT, probe: probePostgres,
 		command: func() (*exec.Cmd, error) {
 			args := []string{"-D", data, "-p", strconv.Itoa(s.port.number)}
-			for _, setting := range postgresSettings {
+			for _, setting := range slices.Concat(postgresSettings, o.PostgresSettings) {
 				args = append(args, "-c", setting)
 			}
 			return account.runs(exec.Command(install.postgres, args...)), nil

@@ -27,8 +27,8 @@ func StartRedis(ctx context.Context, o Options) (*Server, error) {
 		name: "redis", url: "redis://" + s.port.Addr() + "/0", data: filepath.Join(s.dir, "appendonlydir"),
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeRedis,
 		command: func() (*exec.Cmd, error) {
-			return exec.Command(path, "--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.number), "--dir", s.dir,
-				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"), nil
+			return exec.Command(path, append([]string{"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.number), "--dir", s.dir,
+				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"}, o.RedisArgs...)...), nil
 		},
 	})
 }

@@ -19,6 +19,12 @@ type Options struct {
 	// NATSSync is the sync_interval of nats-server; "" is always. Anything else loses
 	// what it acknowledged when the power goes, which is what a control run shows.
 	NATSSync string
+
+	// For tests of what depends on settings. Redis arguments and Postgres settings
+	// (name=value) come after the usual ones, and win.
+	RedisArgs        []string
+	PostgresSettings []string
+	NATSMonitor      string // host:port of nats-server's monitoring; "" is none
 }
 
 // Stack is one server of each kind.
