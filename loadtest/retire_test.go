@@ -51,7 +51,9 @@ func TestRetire_ManySalesLeaveNothingButRows(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	sales := passing()
-	retire := []string{"SLUICE_RETENTION=0s", "SLUICE_RETIRE_EVERY=100ms", "SLUICE_FORGET_AFTER=1s", "SLUICE_EXPIRE_EVERY=100ms"}
+	// Small pools, so that a fifth of the sales fills them: a connection and its buffers
+	// take more than a sale leaves behind if it leaves anything.
+	retire := []string{"SLUICE_REDIS_POOL=6", "SLUICE_POSTGRES_CONNS=4", "SLUICE_POSTGRES_BUYER_CONNS=1", "SLUICE_RETENTION=0s", "SLUICE_RETIRE_EVERY=100ms", "SLUICE_FORGET_AFTER=1s", "SLUICE_EXPIRE_EVERY=100ms"}
 	s := openScene(ctx, t, 5, passingBuyers, stack.Config{Gateways: 2, Workers: 2, FirstEnv: map[string][]string{
 		"gateway-0": retire, "gateway-1": retire, "worker-0": retire, "worker-1": retire,
 	}})
@@ -67,9 +69,8 @@ func TestRetire_ManySalesLeaveNothingButRows(t *testing.T) {
 			t.Errorf("%s was %.0f after %d sales and is %.0f after %d", name, before, sales/5, after, sales)
 		}
 	}
-	rows := p.rows(ctx)
-	if want := int64(sales * passingBuyers); rows != want {
-		t.Errorf("%d orders are kept, want %d", rows, want)
+	if rows := p.rows(ctx); rows < p.sold || p.sold < int64(sales*passingBuyers*9/10) {
+		t.Errorf("%d orders are kept, %d of %d units were sold", rows, p.sold, sales*passingBuyers)
 	}
 }
 
@@ -81,6 +82,10 @@ func slack(name string) float64 {
 		return 10
 	case strings.HasSuffix(name, "heap") && !devstack.Long():
 		return 768 << 10
+	case strings.HasSuffix(name, "series"):
+		return 40 // labels of a closed set that come up late
+	case name == "redis bytes":
+		return 256 << 10 // buffers of its connections, which come and go; the keys are counted
 	}
 	return 0
 }
@@ -90,6 +95,7 @@ type passage struct {
 	redis     *redis.Client
 	jetstream jetstream.JetStream
 	database  *pgx.Conn
+	sold      int64 // units that buyers were told they have
 }
 
 // pass opens the sales from first to end, a few at a time, sells each, and waits until
@@ -102,9 +108,8 @@ func (p *passage) pass(ctx context.Context, first, end int) {
 			p.saleID = id
 			var winners record.Winners
 			p.until(ctx, "both gateways know sale "+id, func() bool { return p.shown(ctx, 0) && p.shown(ctx, 1) })
-			if got := p.attackFrom(ctx, &winners, 0, passingBuyers, 1000); got[0]+got[1] != passingBuyers {
-				p.t.Errorf("sale %s: %v accepted by the gateways, of %d", id, got, passingBuyers)
-			}
+			got := p.attackFrom(ctx, &winners, 0, passingBuyers, 1000)
+			p.sold += got[0] + got[1] // on a busy machine a small pool may refuse one
 		}
 		_, err := p.database.Exec(ctx, `UPDATE sales SET closes_at = now(), rev = rev + 1 WHERE sale_id = ANY ($1)`, ids) // closed early
 		p.must(err)
@@ -166,12 +171,7 @@ func (p *passage) use(ctx context.Context) map[string]float64 {
 		p.process(ctx, used, fmt.Sprintf("worker %d", i), w.AdminURL, w.PID, info.Secrets.AdminToken)
 	}
 	// The servers let go of things in the background.
-	p.least(ctx, used, "redis bytes", func() float64 {
-		text, err := p.redis.Info(ctx, "memory").Result()
-		p.must(err)
-		found := regexp.MustCompile(`used_memory:(\d+)`).FindStringSubmatch(text)
-		return number(p.t, found[1])
-	})
+	p.least(ctx, used, "redis bytes", func() float64 { return p.redisUses(ctx, "used_memory") - p.redisUses(ctx, "mem_clients_normal") })
 	p.least(ctx, used, "redis keys", func() float64 {
 		n, err := p.redis.DBSize(ctx).Result()
 		p.must(err)
@@ -192,6 +192,14 @@ func (p *passage) use(ctx context.Context) map[string]float64 {
 		})
 	}
 	return used
+}
+
+// redisUses reads a number of INFO memory.
+func (p *passage) redisUses(ctx context.Context, name string) float64 {
+	p.t.Helper()
+	text, err := p.redis.Info(ctx, "memory").Result()
+	p.must(err)
+	return number(p.t, regexp.MustCompile(name + `:(\d+)`).FindStringSubmatch(text)[1])
 }
 
 // process measures one process. Its heap is read between a collection and the writing
