@@ -28,7 +28,7 @@ import (
 
 const (
 	passingBuyers = 5  // of each sale, for as many units
-	passingBatch  = 20 // sales at a time
+	passingBatch  = 12 // sales at a time, at most
 )
 
 // mayGrow is the share by which what is in use may differ between a fifth of the sales
@@ -40,7 +40,7 @@ func passing() int {
 	if devstack.Long() {
 		return 1000
 	}
-	return 100
+	return 60
 }
 
 // TestRetire_ManySalesLeaveNothingButRows opens, sells and retires small sales one
@@ -103,7 +103,7 @@ type passage struct {
 func (p *passage) pass(ctx context.Context, first, end int) {
 	p.t.Helper()
 	for n := first; n < end; n += passingBatch {
-		ids := p.open(ctx, n)
+		ids := p.open(ctx, n, min(passingBatch, end-n))
 		for _, id := range ids {
 			p.saleID = id
 			var winners record.Winners
@@ -127,13 +127,13 @@ func (p *passage) pass(ctx context.Context, first, end int) {
 }
 
 // open applies a few sales.
-func (p *passage) open(ctx context.Context, n int) []string {
+func (p *passage) open(ctx context.Context, first, n int) []string {
 	p.t.Helper()
-	ids := make([]string, passingBatch)
+	ids := make([]string, n)
 	var text strings.Builder
 	text.WriteString("sales:\n")
 	for i := range ids {
-		ids[i] = fmt.Sprintf("passing-%d", n+i)
+		ids[i] = fmt.Sprintf("passing-%d", first+i)
 		fmt.Fprintf(&text, "  - {id: %s, total: 5, price: 100, hold: 1s, opens_at: %s, closes_at: %s}\n",
 			ids[i], inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
 	}

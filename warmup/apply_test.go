@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sluice/shared/load"
 	"sluice/shared/devstack"
+	"sluice/shared/load"
 	"sluice/shared/pgstore"
 	"sluice/shared/service"
 )
