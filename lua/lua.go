@@ -40,6 +40,8 @@ var (
 	release string
 	//go:embed adjust.lua
 	adjust string
+	//go:embed correct.lua
+	correct string
 	//go:embed ticket.lua
 	ticket string
 	//go:embed snapshot.lua
@@ -58,13 +60,14 @@ var (
 	Settle     = compose("settle", settle)
 	Release    = compose("release", release)
 	Adjust     = compose("adjust", adjust)
+	Correct    = compose("correct", correct)
 	Ticket     = compose("ticket", ticket)
 	Snapshot   = compose("snapshot", snapshot)
 )
 
 // All returns every script, for loading them at warm-up.
 func All() []Script {
-	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Ticket, Snapshot}
+	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Correct, Ticket, Snapshot}
 }
 
 // compose puts the prelude behind the shebang line, which Redis wants first.

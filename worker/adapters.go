@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sluice/shared/evidence"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
@@ -13,6 +15,7 @@ import (
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/lifecycle"
+	"sluice/worker/internal/reconcile"
 )
 
 // openSource is what fulfil opens the consumer of a sale with.
@@ -177,6 +180,11 @@ func endings(c config, p parts, queue *jetqueue.Queue, m *lifecycle.Metrics) []f
 	retiring := lifecycle.NewRetiring(c.retire, p.heal.store, queue, newRetirement(p, queue), pgstore.ErrLocked, m, p.log)
 	purging := lifecycle.NewPurging(c.replayHorizon, handOvers{queue}, m, p.log)
 	return []func(context.Context){retiring.Run, purging.Run}
+}
+
+// newReconciler reads whole sales, so it uses the connections for that.
+func newReconciler(c config, p parts, queue *jetqueue.Queue, registry prometheus.Registerer) *reconcile.Reconciler {
+	return reconcile.New(c.reconcile, p.heal.store, p.heal.stock, queue, pgstore.ErrLocked, p.points.Hit, reconcile.NewMetrics(registry), p.log)
 }
 
 // handOvers fits the stream to what its purge needs.

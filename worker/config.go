@@ -10,6 +10,7 @@ import (
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/lifecycle"
+	"sluice/worker/internal/reconcile"
 )
 
 // config is what a worker can be told, by flags or by the environment.
@@ -28,6 +29,7 @@ type config struct {
 	drain, expireEvery        time.Duration
 	rebuilds                  int
 	replayHorizon             time.Duration
+	reconcile                 reconcile.Config
 	retire                    lifecycle.RetirementConfig
 	fulfil                    fulfil.Config
 }
@@ -58,6 +60,8 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.retire.Retention, "retention", 24*time.Hour, "time from a sale's end until it is retired, if nothing is left to be done then")
 	fs.DurationVar(&c.retire.ForgetAfter, "forget-after", time.Hour, "time for which the catalogue says that a sale is retired")
 	fs.DurationVar(&c.replayHorizon, "replay-horizon", time.Hour, "age from which acknowledged hand-overs are removed from the stream: more than a restored Postgres may lack")
+	fs.DurationVar(&c.reconcile.Every, "reconcile-every", 30*time.Second, "how often the stores are compared, by all workers together")
+	fs.DurationVar(&c.reconcile.StuckAfter, "stuck-after", time.Minute, "age from which what a loop should have finished counts as a deviation")
 	fs.DurationVar(&c.fulfil.AckWait, "ack-wait", 10*time.Second, "after which a dead worker's hand-overs are delivered to others; renewed while at work")
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batch in hand after SIGTERM")
@@ -92,6 +96,9 @@ func (c config) check() error {
 		if err := service.CheckSecret(name, key); err != nil {
 			return err
 		}
+	}
+	if err := c.reconcile.Check(); err != nil {
+		return service.UsageErrorf("%v", err)
 	}
 	switch {
 	case c.postgresURL == "":

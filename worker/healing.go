@@ -19,8 +19,8 @@ import (
 // things to do too.
 const loadTimeout = 5 * time.Second
 
-// healing are connections for rebuilds, and for retiring sales: a rebuild waits for
-// orders, and both read whole sales, so they must not take the orders' connections, nor
+// healing are connections for rebuilds, retirements and reconciliations: a rebuild waits for
+// orders, and all read whole sales, so they must not take the orders' connections, nor
 // those theirs.
 type healing struct {
 	store *pgstore.Store
@@ -28,9 +28,9 @@ type healing struct {
 }
 
 func openHealing(ctx context.Context, c config) (h healing, err error) {
-	// The lock of a sale holds one connection, its count another, retiring is one sale at a
-	// time; one is for the looks.
-	conns := 2*c.rebuilds + 3
+	// The lock of a sale holds one connection, its count another, retiring and
+	// reconciling are one sale at a time; one is for the looks.
+	conns := 2*c.rebuilds + 5
 	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement})
 	if err != nil {
 		return healing{}, err

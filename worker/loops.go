@@ -9,11 +9,12 @@ import (
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
+	"sluice/worker/internal/reconcile"
 )
 
 // loops are what runs beside fulfilment, each until its context ends.
-func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upkeep *lifecycle.Upkeep, measures *lifecycle.Metrics,
-	registry prometheus.Registerer,
+func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upkeep *lifecycle.Upkeep, reconciler *reconcile.Reconciler,
+	measures *lifecycle.Metrics, registry prometheus.Registerer,
 ) []func(context.Context) {
 	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
 	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
@@ -24,7 +25,7 @@ func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upke
 			f.LookForLost()
 		})
 	}
-	return append(endings(c, p, queue, measures), converge.Run, keep, expiry.Run, rebuilds.Run)
+	return append(endings(c, p, queue, measures), converge.Run, keep, expiry.Run, rebuilds.Run, reconciler.Run)
 }
 
 // failpoints are all that this program knows.
@@ -32,7 +33,7 @@ func failpoints() []string {
 	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
 		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished,
 		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied,
-		lifecycle.Retired, lifecycle.Cleared)
+		lifecycle.Retired, lifecycle.Cleared, reconcile.Reconciled)
 }
 
 // payments are what takes the payment provider's events, and the loops that apply them.

@@ -127,7 +127,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	}
 	defer queue.Close()
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
-	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, p.points.Hit, p.log))
+	reconciler := newReconciler(c, p, queue, registry)
+	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log))
 	provider, takePayments := p.payments(c, queue, f, registry)
 	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
 	if err != nil {
@@ -138,7 +139,7 @@ func serve(ctx context.Context, c config, p parts) error {
 
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	for _, run := range append(p.loops(c, queue, f, upkeep, measures, registry), takePayments...) {
+	for _, run := range append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...) {
 		loops.Go(func() { run(ctx) })
 	}
 	loops.Go(func() { dependencies.Watch(ctx) })

@@ -13,17 +13,19 @@ import (
 	"sluice/shared/sale"
 	"sluice/worker/internal/adminapi"
 	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/reconcile"
 )
 
 // storesOfOperators fits the stores to what operators see and change. The store in
 // Postgres has connections of its own: an audit must not keep orders waiting.
 func storesOfOperators(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, f *fulfil.Fulfilment,
-	hit func(failpoint string) error, log *slog.Logger,
+	r *reconcile.Reconciler, hit func(failpoint string) error, log *slog.Logger,
 ) adminapi.Stores {
 	return adminapi.Stores{
 		Sales: operatorsSales{store}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
 		Evidence: evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
 		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store,
+		Reconciliations: store, Reconciler: r,
 	}
 }
 

@@ -32,6 +32,7 @@ const remainsQuery = `
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND state = 'pending'),
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND shown_state <> state AND state IN ('pending', 'paid')),
 		(SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL),
+		(SELECT count(*) FROM stock_adjustments WHERE sale_id = $1 AND finished_at IS NULL),
 		` + entryColumns + `
 	FROM sales WHERE sale_id = $1`
 
@@ -53,7 +54,7 @@ func remains(ctx context.Context, q querier, saleID string, retention time.Durat
 		return sale.Remains{}, err
 	}
 	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r sale.Remains, err error) {
-		err = row.Scan(append([]any{&r.Wait, &r.Pending, &r.Unshown, &r.Unapplied}, entryFields(&r.Entry)...)...)
+		err = row.Scan(append([]any{&r.Wait, &r.Pending, &r.Unshown, &r.Unapplied, &r.Adjusting}, entryFields(&r.Entry)...)...)
 		return r, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -82,7 +83,7 @@ func (s *Store) Retire(ctx context.Context, saleID string, epoch int64, retentio
 			return nil
 		case r.Entry.Epoch != epoch:
 			return ErrStaleEpoch
-		case r.Entry.Rebuilding || r.Wait > 0 || r.Pending+r.Unshown+r.Unapplied > 0:
+		case r.Entry.Rebuilding || r.Wait > 0 || r.Pending+r.Unshown+r.Unapplied+r.Adjusting > 0:
 			return ErrRemains
 		}
 		entry, err = oneEntry(ctx, tx, `

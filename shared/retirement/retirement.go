@@ -65,7 +65,7 @@ type Reason struct {
 
 // Kinds are the kinds of reasons, in the order in which they are looked for.
 func Kinds() []string {
-	return []string{kindOpen, kindRebuilding, kindOrders, kindReleases, kindTickets, kindRedis, kindHandOff, kindMessages, KindAudit}
+	return []string{kindOpen, kindRebuilding, kindOrders, kindReleases, kindAdjusting, kindTickets, kindRedis, kindHandOff, kindMessages, KindAudit}
 }
 
 // KindAudit is the kind of a reason that needs a person; the others pass.
@@ -76,6 +76,7 @@ const (
 	kindRebuilding = "rebuilding"
 	kindOrders     = "pending_orders"
 	kindReleases   = "unapplied_releases"
+	kindAdjusting  = "adjustments"
 	kindTickets    = "unshown_orders"
 	kindRedis      = "not_in_redis"
 	kindHandOff    = "handoff"
@@ -138,6 +139,7 @@ func (r *Retirement) reasons(ctx context.Context, m sale.Remains) ([]Reason, err
 	because(m.Entry.Rebuilding, kindRebuilding, "it is being loaded or rebuilt")
 	because(m.Pending > 0, kindOrders, "%d orders are pending", m.Pending)
 	because(m.Unapplied > 0, kindReleases, "%d releases are not applied", m.Unapplied)
+	because(m.Adjusting > 0, kindAdjusting, "%d stock adjustments are not finished", m.Adjusting)
 	because(m.Unshown > 0, kindTickets, "%d orders are not shown on their tickets", m.Unshown)
 	if m.Entry.Epoch == 0 { // never loaded, so never sold
 		return reasons, nil

@@ -9,4 +9,5 @@ type Remains struct {
 	Pending   int64         // orders that may still be paid
 	Unshown   int64         // open orders whose ticket does not show their state
 	Unapplied int64         // releases that Redis is not known to have applied
+	Adjusting int64         // stock adjustments that are not finished
 }
