@@ -10,16 +10,24 @@ import (
 
 // LastSequence is that of a sale's last hand-over, 0 when the stream has none.
 func (q *Queue) LastSequence(ctx context.Context, saleID string) (uint64, error) {
-	stream, err := q.js.Stream(ctx, StreamName)
+	last, err := q.lastSequence(ctx, StreamName, ordersPrefix+saleID)
 	if err != nil {
-		return 0, fmt.Errorf("cannot find stream %s: %w", StreamName, err)
+		return 0, fmt.Errorf("cannot read the last hand-over of sale %s: %w", saleID, err)
 	}
-	msg, err := stream.GetLastMsgForSubject(ctx, ordersPrefix+saleID)
+	return last, nil
+}
+
+func (q *Queue) lastSequence(ctx context.Context, name, subject string) (uint64, error) {
+	stream, err := q.js.Stream(ctx, name)
+	if err != nil {
+		return 0, fmt.Errorf("cannot find stream %s: %w", name, err)
+	}
+	msg, err := stream.GetLastMsgForSubject(ctx, subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the last hand-over of sale %s: %w", saleID, err)
+		return 0, err
 	}
 	return msg.Sequence, nil
 }

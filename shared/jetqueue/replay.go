@@ -18,34 +18,56 @@ const replayIdle = 10 * time.Second
 // and the hand-over zero, for one that cannot be decoded. It stops at visit's
 // first error and returns it.
 func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, err error) error) error {
-	subject := ordersPrefix + saleID
-	last, err := q.LastSequence(ctx, saleID)
+	err := q.eachMessage(ctx, StreamName, ordersPrefix+saleID, func(seq uint64, msg jetstream.Msg) error {
+		h, err := Decode(msg.Headers(), msg.Subject(), msg.Data())
+		return visit(seq, h, err)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
+	}
+	return nil
+}
+
+// EachPayment is HandOvers for the payment events of all sales.
+func (q *Queue) EachPayment(ctx context.Context, visit func(e sale.PaymentEvent, err error) error) error {
+	err := q.eachMessage(ctx, PaymentsStream, paymentsSubject, func(_ uint64, msg jetstream.Msg) error {
+		e, err := decodePayment(msg.Headers(), msg.Data())
+		return visit(e, err)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot replay payment events: %w", err)
+	}
+	return nil
+}
+
+// eachMessage visits what a stream held under a subject before the call.
+func (q *Queue) eachMessage(ctx context.Context, stream, subject string, visit func(seq uint64, msg jetstream.Msg) error) error {
+	last, err := q.lastSequence(ctx, stream, subject)
 	if err != nil || last == 0 {
 		return err
 	}
-	consumer, err := q.js.OrderedConsumer(ctx, StreamName, jetstream.OrderedConsumerConfig{
+	consumer, err := q.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject}, InactiveThreshold: replayIdle})
 	if err != nil {
-		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
+		return err
 	}
 	defer q.endReplay(consumer)
 	messages, err := consumer.Messages()
 	if err != nil {
-		return fmt.Errorf("cannot replay sale %s: %w", saleID, err)
+		return err
 	}
 	defer messages.Stop()
 	for seq := uint64(0); seq < last; {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if err != nil {
-			return fmt.Errorf("cannot replay sale %s after message %d: %w", saleID, seq, err)
+			return fmt.Errorf("after message %d: %w", seq, err)
 		}
 		meta, err := msg.Metadata()
 		if err != nil {
-			return fmt.Errorf("cannot replay sale %s after message %d: %w", saleID, seq, err)
+			return fmt.Errorf("after message %d: %w", seq, err)
 		}
 		seq = meta.Sequence.Stream
-		h, err := Decode(msg.Headers(), msg.Subject(), msg.Data())
-		if err := visit(seq, h, err); err != nil {
+		if err := visit(seq, msg); err != nil {
 			return err
 		}
 	}

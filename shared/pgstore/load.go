@@ -14,37 +14,49 @@ import (
 
 const unlockTimeout = 2 * time.Second
 
-// saleLock is the advisory lock of the sale $1 in this schema.
-const saleLock = `hashtextextended('sluice/sale/' || current_schema() || '/' || $1, 0)`
+// saleLock is the advisory lock of the sale $1 in this schema; recoveryLock is of no
+// sale, and takes the empty one.
+const (
+	saleLock     = `hashtextextended('sluice/sale/' || current_schema() || '/' || $1, 0)`
+	recoveryLock = `hashtextextended('sluice/recovery/' || current_schema() || '/' || $1, 0)`
+)
 
 // LockSale makes the caller the only process that loads or rebuilds the sale,
 // or returns ErrLocked at once. The lock lives as long as its connection, one
 // of the pool: it ends with unlock or when Postgres loses the connection.
 func (s *Store) LockSale(ctx context.Context, saleID string) (unlock func(), err error) {
+	unlock, err = s.lockSession(ctx, saleLock, saleID)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock sale %s: %w", saleID, err)
+	}
+	return unlock, nil
+}
+
+func (s *Store) lockSession(ctx context.Context, key, of string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("cannot lock sale %s: %w", saleID, err)
+		return nil, err
 	}
 	var locked bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+saleLock+`)`, saleID).Scan(&locked); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+key+`)`, of).Scan(&locked); err != nil {
 		dropConn(conn)
-		return nil, fmt.Errorf("cannot lock sale %s: %w", saleID, err)
+		return nil, err
 	}
 	if !locked {
 		conn.Release()
-		return nil, fmt.Errorf("cannot lock sale %s: %w", saleID, ErrLocked)
+		return nil, ErrLocked
 	}
-	return func() { unlockSale(conn, saleID) }, nil
+	return func() { unlockSession(conn, key, of) }, nil
 }
 
-// unlockSale gives the connection back without the lock, whatever happens: one
+// unlockSession gives the connection back without the lock, whatever happens: one
 // that does not answer is closed, and Postgres ends the lock with it.
-func unlockSale(conn *pgxpool.Conn, saleID string) {
+func unlockSession(conn *pgxpool.Conn, key, of string) {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 	defer cancel()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+saleLock+`)`, saleID); err != nil {
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+key+`)`, of); err != nil {
 		dropConn(conn)
 		return
 	}

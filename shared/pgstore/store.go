@@ -32,6 +32,10 @@ type Config struct {
 	URL              string        // postgres://…
 	MaxConns         int32         // size of the pool, default 8
 	StatementTimeout time.Duration // of one statement, default 5s; a whole call takes at most four times as long
+
+	// Checked refuses, with ErrUnchecked, to work with a server process that nobody has
+	// compared with the other stores since it started.
+	Checked bool
 }
 
 const connectTimeout = 5 * time.Second
@@ -59,6 +63,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	pc.MaxConns = c.MaxConns
 	pc.ConnConfig.ConnectTimeout = connectTimeout
 	setSession(pc.ConnConfig.RuntimeParams, c.StatementTimeout)
+	if c.Checked {
+		pc.AfterConnect = mustBeCurrent
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make postgres pool: %w", err)

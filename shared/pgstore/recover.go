@@ -1,0 +1,335 @@
+package pgstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"sluice/shared/sale"
+)
+
+// What Postgres has lost is brought back from what Redis still knows, in this order:
+//
+//	Adopt           epoch, rev, pause, early end of the catalogue
+//	RestoreClosed   what was let go: units come back before anybody takes them
+//	RestoreAdjusted units that operators added or took away
+//	Order           the tickets that are open, in the order of their ranks
+//	RestoreClosed   duplicates, whose holders are there now
+//	RestoreRefunded what was paid and refunded, once the payments are stored
+//	KeepPaid        what was paid and no payment tells any more
+//
+// Each step may be repeated.
+
+// Missing counts those of tickets, all of which have an outcome, that Postgres does not
+// know: it has no row, or one in a state that the ticket has left. A store that has
+// lost nothing knows them all, because a ticket is settled after the commit.
+func (s *Store) Missing(ctx context.Context, tickets []sale.Ticket) (missing int, err error) {
+	rids, statuses := make([]string, len(tickets)), make([]string, len(tickets))
+	for i, t := range tickets {
+		rids[i], statuses[i] = t.RID, string(t.Status)
+	}
+	found, err := read(ctx, s, pgx.RowTo[int], `
+		SELECT count(*)::int FROM unnest($1::text[]::uuid[], $2::text[]) AS t (id, status)
+		LEFT JOIN orders o ON o.id = t.id
+		WHERE t.status <> 'queued' AND CASE
+			WHEN o.id IS NULL THEN NOT EXISTS (SELECT FROM releases r WHERE r.rid = t.id)
+			WHEN t.status = 'paid' THEN o.state NOT IN ('paid', 'refunded')
+			WHEN t.status = 'confirmed' THEN false
+			ELSE o.state <> t.status END`, rids, statuses)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for %d tickets: %w", len(tickets), err)
+	}
+	return found[0], nil
+}
+
+// Adopt takes over what the catalogue says of a sale and Postgres has forgotten, and
+// the epoch that Redis is live at. Hand-overs of epochs that are forgotten too are
+// superseded from here on, unless they are decided: those that were ordered have a
+// ticket in the epoch that is live, and get their row from it.
+func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error) {
+	var entry sale.Entry
+	epoch := max(known.Epoch, live)
+	err := s.changeSale(ctx, known.ID, func(ctx context.Context, tx pgx.Tx) (err error) {
+		if _, err := insertSale(ctx, tx, canonical(SaleConfig{Sale: known.Sale})); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `
+			INSERT INTO rebuilds (sale_id, epoch, last_seq)
+			SELECT sale_id, $2, 0 FROM sales WHERE sale_id = $1 AND epoch > 0 AND epoch < $2
+			ON CONFLICT DO NOTHING`, known.ID, epoch); err != nil {
+			return err
+		}
+		entry, err = oneEntry(ctx, tx, `
+			UPDATE sales SET epoch = greatest(epoch, $2), rev = greatest(rev, $4) + 1, rebuilding = rebuilding AND epoch >= $2,
+				paused = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $5 ELSE paused END,
+				closed_at = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) AND $7 < least(closes_at, closed_at) THEN $7 ELSE closed_at END,
+				retired = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $6 ELSE retired END
+			WHERE sale_id = $1 AND (epoch < $2 OR (epoch, rev) < ($3::bigint, $4::bigint)) RETURNING `+entryColumns,
+			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, known.ClosesAt)
+		if errors.Is(err, ErrNoSale) { // nothing to take over
+			entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, known.ID)
+		}
+		return err
+	})
+	if err != nil {
+		return sale.Entry{}, fmt.Errorf("cannot adopt sale %s: %w", known.ID, err)
+	}
+	return entry, nil
+}
+
+// RestoreClosed makes Postgres hold what closed tickets of a sale say: an order that is
+// pending is closed and gives its unit back, one that is not there gets its row, and each
+// has a release that is applied. It returns how many orders it changed or made. tickets are
+// expired, cancelled or rejected.
+func (s *Store) RestoreClosed(ctx context.Context, e sale.Entry, tickets []sale.Ticket) (restored int64, err error) {
+	restored, err = s.restoreClosed(ctx, e, tickets, (*restoring).rows)
+	if !invalid(err) {
+		return restored, err
+	}
+	restored = 0
+	for i := range tickets { // at least one that orders takes no row of
+		n, err := s.restoreClosed(ctx, e, tickets[i:i+1], (*restoring).rows)
+		if invalid(err) {
+			n, err = s.restoreClosed(ctx, e, tickets[i:i+1], (*restoring).rowless)
+		}
+		if restored += n; err != nil {
+			return restored, err
+		}
+	}
+	return restored, nil
+}
+
+func (s *Store) restoreClosed(ctx context.Context, e sale.Entry, tickets []sale.Ticket, write func(*restoring, context.Context) error) (int64, error) {
+	var r *restoring
+	err := s.changeSale(ctx, e.ID, func(ctx context.Context, tx pgx.Tx) error {
+		r = &restoring{tx: tx, entry: e, tickets: tickets}
+		if err := write(r, ctx); err != nil {
+			return err
+		}
+		return r.releases(ctx)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot restore %d closed orders of sale %s: %w", len(tickets), e.ID, err)
+	}
+	return r.restored, nil
+}
+
+// restoring is one transaction of RestoreClosed.
+type restoring struct {
+	tx       pgx.Tx
+	entry    sale.Entry
+	tickets  []sale.Ticket
+	restored int64
+}
+
+// closedTickets are the tickets as a table t; its parameters are $2 to $10.
+const closedTickets = `unnest($2::text[]::uuid[], $3::text[], $4::smallint[], $5::text[], $6::bigint[], $7::timestamptz[],
+	$8::text[], $9::text[], $10::timestamptz[]) AS t (id, user_id, slot, key, rank, accepted_at, status, reason, updated_at)`
+
+// args are $1 to $10 of closedTickets, and more.
+func (r *restoring) args(more ...any) []any {
+	reservations := make([]sale.Reservation, len(r.tickets))
+	statuses, reasons := make([]string, len(r.tickets)), make([]string, len(r.tickets))
+	updated := make([]time.Time, len(r.tickets))
+	for i, t := range r.tickets {
+		reservations[i], statuses[i], reasons[i], updated[i] = t.Reservation, string(t.Status), string(t.Reason), t.UpdatedAt
+	}
+	c := columnsOf(reservations)
+	return append([]any{r.entry.ID, c.rids, c.users, c.slots, c.keys, c.ranks, c.times, statuses, reasons, updated}, more...)
+}
+
+func (r *restoring) rows(ctx context.Context) error {
+	closed, err := r.tx.Exec(ctx, `
+		UPDATE orders o SET state = t.status, shown_state = t.status, reason = t.reason, holds_unit = false,
+			holds_slot = t.status <> 'rejected' AND NOT s.rebuy_after_release
+		FROM `+closedTickets+`, sales s
+		WHERE s.sale_id = $1 AND o.id = t.id AND o.state = 'pending'`, r.args()...)
+	if err != nil {
+		return fmt.Errorf("close orders: %w", err)
+	}
+	made, err := r.tx.Exec(ctx, `
+		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
+			state, shown_state, reason, holds_unit, holds_slot, created_at)
+		SELECT t.id, $1, t.user_id, t.slot, t.key, t.rank, t.accepted_at, $11, $12, t.status, t.status, t.reason, false,
+			t.status <> 'rejected' AND NOT s.rebuy_after_release, t.updated_at
+		FROM `+closedTickets+`, sales s
+		WHERE s.sale_id = $1 AND NOT EXISTS (SELECT FROM dead_letters d WHERE d.rid = t.id)
+		ORDER BY t.user_id COLLATE "C", t.slot, t.rank, t.id
+		ON CONFLICT DO NOTHING`, r.args(r.entry.PriceMinor, r.entry.Currency)...)
+	if err != nil {
+		return fmt.Errorf("insert closed orders: %w", err)
+	}
+	r.restored = closed.RowsAffected() + made.RowsAffected()
+	if closed.RowsAffected() == 0 {
+		return nil
+	}
+	l := &lettingGo{tx: r.tx, saleID: r.entry.ID}
+	return l.giveBack(ctx, closed.RowsAffected())
+}
+
+// rowless keeps the ticket of one that orders takes no row of, as Reject does.
+func (r *restoring) rowless(ctx context.Context) error {
+	payload, err := json.Marshal(r.tickets[0].Reservation)
+	if err != nil {
+		return fmt.Errorf("encode reservation: %w", err)
+	}
+	letter := deadLetter{saleID: r.entry.ID, epoch: r.entry.Epoch, rid: r.tickets[0].RID, payload: payload,
+		reason: "restored from its ticket: the database takes no row of it"}
+	_, err = letter.insert(ctx, r.tx)
+	return err
+}
+
+// releases also marks those as applied that were not when the copy was taken.
+func (r *restoring) releases(ctx context.Context) error {
+	_, err := r.tx.Exec(ctx, `
+		INSERT INTO releases (rid, sale_id, status, reason, give, holder, created_at, applied_at)
+		SELECT t.id, $1, t.status, t.reason, CASE WHEN t.status <> 'rejected' OR t.reason = 'invalid' THEN 1 ELSE 0 END,
+			CASE WHEN t.reason = 'duplicate' THEN coalesce(
+				(SELECT o.id FROM orders o WHERE o.sale_id = $1 AND o.user_id = t.user_id AND o.slot = t.slot AND o.id <> t.id
+				 ORDER BY o.holds_slot DESC, o.id DESC LIMIT 1), t.id) END,
+			t.updated_at, now()
+		FROM `+closedTickets+`
+		ON CONFLICT (rid) DO UPDATE SET applied_at = coalesce(releases.applied_at, now())`, r.args()...)
+	if err != nil {
+		return fmt.Errorf("insert releases: %w", err)
+	}
+	return nil
+}
+
+// restorer is who audit_log names for what a recovery writes.
+const restorer = "recovery"
+
+// RestoreAdjusted makes Postgres count the adjustments that have moved units in Redis, and
+// returns how many it did not count. Call it when closed orders have given their units
+// back: a total may be lower than what they held.
+func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []sale.Adjustment) (restored int64, err error) {
+	ids, deltas := make([]string, len(adjusted)), make([]int64, len(adjusted))
+	for i, a := range adjusted {
+		ids[i], deltas[i] = a.ID, a.Delta
+	}
+	err = s.changeSale(ctx, saleID, func(ctx context.Context, tx pgx.Tx) error {
+		var units int64
+		err := tx.QueryRow(ctx, `
+			WITH a AS (SELECT * FROM unnest($2::text[], $3::bigint[]) AS a (id, delta)),
+			made AS (
+				INSERT INTO stock_adjustments (id, sale_id, delta, state, who, operator, address, finished_at)
+				SELECT id, $1, delta, 'applied', $4, '', '', now() FROM a ON CONFLICT (id) DO NOTHING RETURNING id, delta
+			), finished AS (
+				UPDATE stock_adjustments s SET state = 'applied', finished_at = now() FROM a
+				WHERE s.id = a.id AND s.sale_id = $1 AND s.state = 'intended' RETURNING s.id, s.delta
+			), counted AS (
+				SELECT * FROM made UNION ALL SELECT * FROM finished
+			), logged AS (
+				INSERT INTO audit_log (who, operator, address, action, sale_id, subject, before, after)
+				SELECT $4, '', '', $5, $1, id, '{}', jsonb_build_object('delta', delta) FROM counted
+			)
+			SELECT count(*), coalesce(sum(delta), 0)::bigint FROM counted`, saleID, ids, deltas, restorer, sale.ActionStock).
+			Scan(&restored, &units)
+		if err != nil || units == 0 {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE sale_stock SET total = total + $2 WHERE sale_id = $1`, saleID, units)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot restore %d adjustments of sale %s: %w", len(adjusted), saleID, err)
+	}
+	return restored, nil
+}
+
+// RestoreRefunded makes Postgres hold what a refunded ticket says, by the payments that it
+// has: the first success and the first refund of the order are the ones that were applied, and the refund says
+// whether the unit came back. Without one it did not. Applying a success to such an order would owe a refund.
+// replaced are the expired orders that it took the place of, the last one first: payments may name those.
+func (s *Store) RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string) (restored int64, err error) {
+	err = s.changeSale(ctx, e.ID, func(ctx context.Context, tx pgx.Tx) error {
+		r := &restoring{tx: tx, entry: e, tickets: []sale.Ticket{t}}
+		var err error
+		restored, err = r.refunded(ctx, replaced)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot restore refunded order %s of sale %s: %w", t.RID, e.ID, err)
+	}
+	return restored, nil
+}
+
+func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, error) {
+	t := r.tickets[0]
+	named := append([]string{t.RID}, replaced...)
+	restock, state, err := r.refundOf(ctx, named)
+	if err != nil || state == sale.OrderRefunded {
+		return 0, err
+	}
+	if _, err := r.tx.Exec(ctx, `
+		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
+			state, shown_state, holds_unit, holds_slot, created_at, replaces)
+		SELECT t.id, $1, t.user_id, t.slot, t.key, t.rank, t.accepted_at, $11, $12, 'refunded', 'refunded', NOT $13::boolean,
+			NOT s.rebuy_after_release, t.updated_at, ($14::text[]::uuid[])[2]
+		FROM `+closedTickets+`, sales s WHERE s.sale_id = $1
+		ON CONFLICT (id) DO UPDATE SET state = 'refunded', shown_state = 'refunded', holds_unit = EXCLUDED.holds_unit,
+			holds_slot = EXCLUDED.holds_slot, expires_at = NULL, replaces = EXCLUDED.replaces`, r.args(r.entry.PriceMinor, r.entry.Currency, restock, named)...); err != nil {
+		return 0, fmt.Errorf("insert refunded order: %w", err)
+	}
+	if _, err := r.tx.Exec(ctx, `
+		UPDATE payments SET applied_at = clock_timestamp(), result = CASE type WHEN 'refund.succeeded' THEN 'refunded' ELSE 'paid' END
+		WHERE applied_at IS NULL AND event_id IN (
+			SELECT DISTINCT ON (type) event_id FROM payments
+			WHERE order_id = ANY ($1::text[]::uuid[]) AND type IN ('payment.succeeded', 'refund.succeeded')
+			ORDER BY type, received_at, event_id)`, named); err != nil {
+		return 0, fmt.Errorf("mark payments: %w", err)
+	}
+	give := 0
+	if restock {
+		give = 1
+	}
+	if _, err := r.tx.Exec(ctx, `
+		INSERT INTO releases (rid, sale_id, status, reason, give, created_at, applied_at) VALUES ($1::text::uuid, $2, 'refunded', '', $3, $4, now())
+		ON CONFLICT (rid) DO NOTHING`, t.RID, r.entry.ID, give, t.UpdatedAt); err != nil {
+		return 0, fmt.Errorf("insert release: %w", err)
+	}
+	was, holds := state.HoldsUnit(), !restock
+	l := &lettingGo{tx: r.tx, saleID: r.entry.ID}
+	switch {
+	case was && !holds:
+		return 1, l.giveBack(ctx, 1)
+	case !was && holds:
+		return 1, l.giveBack(ctx, -1)
+	}
+	return 1, nil
+}
+
+// refundOf reads whether an order's refund gave its unit back, and the state of its
+// row, "" when there is none.
+func (r *restoring) refundOf(ctx context.Context, named []string) (restock bool, state sale.OrderState, err error) {
+	err = r.tx.QueryRow(ctx, `
+		SELECT coalesce((SELECT restock FROM payments WHERE order_id = ANY ($1::text[]::uuid[]) AND type = 'refund.succeeded'
+				ORDER BY received_at, event_id LIMIT 1), false),
+			coalesce((SELECT state FROM orders WHERE id = ($1::text[]::uuid[])[1]), '')`, named).Scan(&restock, &state)
+	if err != nil {
+		return false, "", fmt.Errorf("read refund: %w", err)
+	}
+	return restock, state, nil
+}
+
+// KeepPaid marks pending orders as paid whose tickets say so, though no payment that
+// Postgres knows does, and returns how many: the event is older than the stream keeps it. Else they would expire.
+func (s *Store) KeepPaid(ctx context.Context, rids []string) (kept int64, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `
+			WITH unpaid AS (
+				SELECT id FROM orders WHERE id = ANY ($1::text[]::uuid[]) AND state = 'pending' ORDER BY id FOR UPDATE
+			)
+			UPDATE orders o SET state = 'paid', shown_state = 'paid', expires_at = NULL FROM unpaid WHERE o.id = unpaid.id`, rids)
+		kept = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("cannot keep %d orders paid: %w", len(rids), err)
+	}
+	return kept, nil
+}

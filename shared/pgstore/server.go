@@ -1,0 +1,80 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrUnchecked is what a store with Config.Checked fails with while nobody has compared
+// this server process with the other stores: it may have been restored from an older copy.
+var ErrUnchecked = errors.New("postgres was restarted and not yet compared with the other stores")
+
+// ServerState is what is known of the server process that answers.
+type ServerState string
+
+// States of a server process.
+const (
+	ServerUnknown ServerState = ""        // it has started since anybody looked
+	ServerBehind  ServerState = "behind"  // it lacks what the other stores know, and is being brought back
+	ServerCurrent ServerState = "current" // it has everything
+)
+
+// Server is one server process: every start of Postgres, and every other server of a
+// cluster, is another.
+type Server struct {
+	StartedAt time.Time
+	State     ServerState
+}
+
+// Server says which server process answers and what is known of it.
+func (s *Store) Server(ctx context.Context) (Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	var server Server
+	err := s.pool.QueryRow(ctx, `
+		SELECT pg_postmaster_start_time(),
+			coalesce((SELECT state FROM server_checks WHERE started_at = pg_postmaster_start_time()), '')`).
+		Scan(&server.StartedAt, &server.State)
+	if err != nil {
+		return Server{}, fmt.Errorf("cannot read which postgres answers: %w", err)
+	}
+	return server, nil
+}
+
+// NoteServer notes what was found about a server process.
+func (s *Store) NoteServer(ctx context.Context, server Server) error {
+	err := s.update(ctx, `
+		INSERT INTO server_checks (started_at, state) VALUES ($1, $2)
+		ON CONFLICT (started_at) DO UPDATE SET state = EXCLUDED.state, checked_at = now()`,
+		server.StartedAt, string(server.State))
+	if err != nil {
+		return fmt.Errorf("cannot note that postgres is %s: %w", server.State, err)
+	}
+	return nil
+}
+
+// mustBeCurrent refuses a new connection to a server process that was not compared. It
+// costs one round trip a connection, and nothing after that: a connection does not
+// outlive its server.
+func mustBeCurrent(ctx context.Context, conn *pgx.Conn) error {
+	var current bool
+	err := conn.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM server_checks WHERE started_at = pg_postmaster_start_time() AND state = 'current')`).Scan(&current)
+	if err != nil {
+		return fmt.Errorf("cannot read whether postgres was checked: %w", err)
+	}
+	if !current {
+		return ErrUnchecked
+	}
+	return nil
+}
+
+// LockRecovery makes the caller the only process that compares the server with the
+// other stores and brings it back, or returns ErrLocked at once. See LockSale.
+func (s *Store) LockRecovery(ctx context.Context) (unlock func(), err error) {
+	return s.lockSession(ctx, recoveryLock, "")
+}
