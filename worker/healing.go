@@ -25,19 +25,26 @@ const loadTimeout = 5 * time.Second
 type healing struct {
 	store *pgstore.Store
 	stock *redisstock.Client
+
+	unchecked *pgstore.Store // for comparing Postgres with the other stores, before anything works with it
 }
 
 func openHealing(ctx context.Context, c config) (h healing, err error) {
 	// The lock of a sale holds one connection, its count another, retiring and
 	// reconciling are one sale at a time; one is for the looks.
 	conns := 2*c.rebuilds + 5
-	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement})
+	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
+		return healing{}, err
+	}
+	if h.unchecked, err = openUnchecked(ctx, c); err != nil {
+		h.store.Close()
 		return healing{}, err
 	}
 	h.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: conns, Timeout: loadTimeout})
 	if err != nil {
 		h.store.Close()
+		h.unchecked.Close()
 		return healing{}, err
 	}
 	return h, nil
@@ -46,6 +53,7 @@ func openHealing(ctx context.Context, c config) (h healing, err error) {
 func (h healing) close() {
 	_ = h.stock.Close() // every call was answered; closing tells nothing
 	h.store.Close()
+	h.unchecked.Close()
 }
 
 func (h healing) rebuilds(c config, queue *jetqueue.Queue, hit func(string) error, registry prometheus.Registerer, log *slog.Logger) *rebuild.Rebuilds {

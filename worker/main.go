@@ -58,17 +58,17 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	store, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.postgresConns), StatementTimeout: c.statement})
+	store, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.postgresConns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
 	}
 	defer store.Close()
-	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement})
+	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
 		return err
 	}
 	defer buyers.Close()
-	operators, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.operatorConns), StatementTimeout: c.statement})
+	operators, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.operatorConns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
 		return err
 	}
@@ -119,13 +119,14 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer context.AfterFunc(ctx, health.Drain)()
 	measures := lifecycle.NewMetrics(registry)
 	upkeep := lifecycle.NewUpkeep(measures, p.log)
-	queue, err = warm.connect(ctx, jetqueue.Config{
+	queue, stopComparing, err := warm.connect(ctx, registry, jetqueue.Config{
 		URL: c.natsURL, Name: "sluice-worker", Log: p.log, OnClosed: func() { end(errNATSClosed) }, OnReconnected: upkeep.Poke,
 	})
 	if err != nil {
 		return ended(ctx, err)
 	}
 	defer queue.Close()
+	defer stopComparing()
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	reconciler := newReconciler(c, p, queue, registry)
 	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log))

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"sluice/shared/jetqueue"
 	"sluice/shared/service"
 )
@@ -11,7 +13,7 @@ import (
 // is done: a store may come up later than its workers.
 type warmUp struct {
 	parts
-	postgres, redis, stream, catalogue *service.Phase
+	postgres, redis, stream, checked, catalogue *service.Phase
 }
 
 func newWarmUp(health *service.Health, p parts) *warmUp {
@@ -19,21 +21,20 @@ func newWarmUp(health *service.Health, p parts) *warmUp {
 	return &warmUp{
 		parts:    p,
 		postgres: health.Phase("postgres"), redis: health.Phase("redis"),
-		stream: health.Phase("stream"), catalogue: health.Phase("catalogue"),
+		stream: health.Phase("stream"), checked: health.Phase("comparison"), catalogue: health.Phase("catalogue"),
 	}
 }
 
-// connect passes every phase but the catalogue, and returns the connection to
-// the stream. It fails only when ctx ends.
-func (w *warmUp) connect(ctx context.Context, cfg jetqueue.Config) (*jetqueue.Queue, error) {
-	if err := w.postgres.Until(ctx, w.log, w.store.CheckSchema); err != nil {
-		return nil, err
+// connect passes every phase but the catalogue, and returns the connection to the
+// stream, and what ends the comparing of Postgres. It fails only when ctx ends.
+func (w *warmUp) connect(ctx context.Context, registry prometheus.Registerer, cfg jetqueue.Config) (queue *jetqueue.Queue, stopComparing func(), err error) {
+	if err := w.postgres.Until(ctx, w.log, w.heal.unchecked.CheckSchema); err != nil {
+		return nil, nil, err
 	}
 	if err := w.redis.Until(ctx, w.log, w.stock.LoadScripts); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var queue *jetqueue.Queue
-	err := w.stream.Until(ctx, w.log, func(ctx context.Context) (err error) {
+	err = w.stream.Until(ctx, w.log, func(ctx context.Context) (err error) {
 		if queue == nil {
 			if queue, err = jetqueue.Connect(ctx, cfg); err != nil {
 				return err
@@ -44,8 +45,13 @@ func (w *warmUp) connect(ctx context.Context, cfg jetqueue.Config) (*jetqueue.Qu
 		}
 		return queue.PaymentsReady(ctx)
 	})
-	if err != nil && queue != nil {
+	if err == nil {
+		if stopComparing, err = w.compare(ctx, queue, registry); err == nil {
+			return queue, stopComparing, nil
+		}
+	}
+	if queue != nil {
 		queue.Close()
 	}
-	return queue, err
+	return nil, nil, err
 }

@@ -1,0 +1,280 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/shared/sale"
+)
+
+// page is how many tickets one transaction restores.
+const page = 500
+
+// recover brings everything back that the other stores know.
+func (r *Recovery) recover(ctx context.Context) error {
+	began := time.Now()
+	entries, announced, err := r.catalogues(ctx)
+	if err != nil {
+		return err
+	}
+	var sales []*restored
+	for _, known := range newestOf(entries, announced) {
+		if known.Epoch == 0 {
+			continue // never loaded: the other stores have nothing of it
+		}
+		s := &restored{Recovery: r, expired: make(map[string]string)}
+		if err := s.restore(ctx, known); err != nil {
+			return fmt.Errorf("cannot bring sale %s back: %w", known.ID, err)
+		}
+		sales = append(sales, s)
+	}
+	events, err := r.payments.Keep(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot bring payments back: %w", err)
+	}
+	for _, s := range sales {
+		if err := s.restoreRefunded(ctx); err != nil {
+			return fmt.Errorf("cannot bring sale %s back: %w", s.entry.ID, err)
+		}
+	}
+	if err := r.payments.Apply(ctx); err != nil {
+		return fmt.Errorf("cannot apply payments again: %w", err)
+	}
+	for _, s := range sales {
+		if err := s.finish(ctx); err != nil {
+			return fmt.Errorf("cannot bring sale %s back: %w", s.entry.ID, err)
+		}
+	}
+	r.log.Error("postgres has back what the other stores knew", "sales", len(sales), "payment_events", events, "seconds", time.Since(began).Seconds())
+	return nil
+}
+
+// newestOf is every sale once, as whichever store is further knows it.
+func newestOf(entries, announced []sale.Entry) []sale.Entry {
+	newest := make(map[string]sale.Entry)
+	for _, e := range slices.Concat(entries, announced) {
+		if known, ok := newest[e.ID]; !ok || e.NewerThan(known) {
+			newest[e.ID] = e
+		}
+	}
+	list := make([]sale.Entry, 0, len(newest))
+	for _, e := range newest {
+		list = append(list, e)
+	}
+	return list
+}
+
+// restored is a sale that is being brought back.
+type restored struct {
+	*Recovery
+	entry    sale.Entry
+	paid     []string // rids of tickets that say paid
+	refunded []sale.Ticket
+	expired  map[string]string // rid of the order that would replace an expired one → the expired one
+}
+
+func (s *restored) restore(ctx context.Context, known sale.Entry) error {
+	live, err := s.liveEpoch(ctx, known)
+	if err != nil {
+		return err
+	}
+	if s.entry, err = s.truth.Adopt(ctx, known, live); err != nil || s.entry.Retired {
+		return err
+	}
+	if live > 0 {
+		if err := s.fromTickets(ctx); err != nil {
+			return err
+		}
+	} else {
+		s.log.Error("redis has lost the sale too: what was expired or cancelled is ordered again", "sale", s.entry.ID)
+	}
+	return s.fromStream(ctx)
+}
+
+// liveEpoch is the epoch that Redis is live at, 0 when it is at none.
+func (s *restored) liveEpoch(ctx context.Context, known sale.Entry) (int64, error) {
+	snapshot, err := s.snapshot(ctx, known.ID, known.Epoch)
+	if errors.Is(err, sale.ErrStale) && snapshot.Epoch > known.Epoch {
+		snapshot, err = s.snapshot(ctx, known.ID, snapshot.Epoch)
+	}
+	if errors.Is(err, sale.ErrStale) {
+		return 0, nil
+	}
+	return snapshot.Epoch, err
+}
+
+// fromTickets restores what was let go, units that were added, then what is open, by rank, so that a unit that
+// came back and was sold again is there for its second buyer; then duplicates, whose
+// holders are there by then.
+func (s *restored) fromTickets(ctx context.Context) error {
+	closed := pages{flush: func(tickets []sale.Ticket) error { return s.closed(ctx, tickets) }}
+	duplicates := pages{flush: closed.flush}
+	var open []sale.Reservation
+	var late []sale.Ticket
+	err := s.stock.EachTicket(ctx, s.entry.ID, s.entry.Epoch, func(t sale.Ticket) error {
+		switch {
+		case t.Reason == sale.ReasonDuplicate:
+			late = append(late, t)
+		case t.Status == sale.StatusRefunded:
+			s.refunded = append(s.refunded, t) // its payments say whether its unit came back
+		case t.Status.Closed():
+			if t.Status == sale.StatusExpired {
+				s.expired[sale.LateRID(t.RID)] = t.RID
+			}
+			return closed.add(t)
+		default:
+			open = append(open, t.Reservation)
+			if t.Status == sale.StatusPaid {
+				s.paid = append(s.paid, t.RID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := closed.end(); err != nil {
+		return err
+	}
+	if err := s.adjusted(ctx); err != nil {
+		return err
+	}
+	slices.SortFunc(open, func(a, b sale.Reservation) int { return int(a.Rank - b.Rank) })
+	for some := range slices.Chunk(open, page) {
+		if err := s.order(ctx, sale.HandOver{SaleID: s.entry.ID, Epoch: s.entry.Epoch, PriceMinor: s.entry.PriceMinor,
+			Currency: s.entry.Currency, Reservations: some}, make([]uint64, len(some))); err != nil {
+			return err
+		}
+	}
+	for _, t := range late {
+		if err := duplicates.add(t); err != nil {
+			return err
+		}
+	}
+	return duplicates.end()
+}
+
+func (s *restored) adjusted(ctx context.Context) error {
+	moved, err := s.stock.Adjusted(ctx, s.entry.ID, s.entry.Epoch)
+	if err != nil || len(moved) == 0 {
+		return err
+	}
+	n, err := s.truth.RestoreAdjusted(ctx, s.entry.ID, moved)
+	s.metrics.restored.WithLabelValues(restoredAdjusted).Add(float64(n))
+	return err
+}
+
+func (s *restored) closed(ctx context.Context, tickets []sale.Ticket) error {
+	n, err := s.truth.RestoreClosed(ctx, s.entry, tickets)
+	s.metrics.restored.WithLabelValues(restoredClosed).Add(float64(n))
+	return err
+}
+
+// fromStream orders what the stream still holds. What has a ticket is known by now; the
+// rest is of older epochs, and superseded, or of a sale that Redis has lost too.
+func (s *restored) fromStream(ctx context.Context) error {
+	refunded := make(map[string]bool, len(s.refunded)) // their units may be sold again: payments come first
+	for _, t := range s.refunded {
+		refunded[t.RID] = true
+	}
+	var batch sale.HandOver
+	var sequences []uint64
+	flush := func() error {
+		if len(sequences) == 0 {
+			return nil
+		}
+		defer func() { batch, sequences = sale.HandOver{}, nil }()
+		return s.order(ctx, batch, sequences)
+	}
+	err := s.queue.HandOvers(ctx, s.entry.ID, func(seq uint64, h sale.HandOver, unreadable error) error {
+		if unreadable != nil {
+			return nil // it names nobody; whom it brought has a ticket
+		}
+		if h.Epoch != batch.Epoch || h.PriceMinor != batch.PriceMinor || len(sequences)+len(h.Reservations) > page {
+			if err := flush(); err != nil {
+				return err
+			}
+			batch = h
+			batch.Reservations = nil
+		}
+		for _, r := range h.Reservations {
+			if !refunded[r.RID] {
+				batch.Reservations, sequences = append(batch.Reservations, r), append(sequences, seq)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+func (s *restored) order(ctx context.Context, h sale.HandOver, sequences []uint64) error {
+	ordered, surplus, err := s.truth.Order(ctx, h, sequences)
+	s.metrics.restored.WithLabelValues(restoredOrdered).Add(float64(ordered))
+	if surplus > 0 {
+		s.metrics.surplus.Add(float64(surplus))
+		s.log.Error("no unit is left for orders that postgres got back", "sale", s.entry.ID, "orders", surplus)
+	}
+	return err
+}
+
+func (s *restored) restoreRefunded(ctx context.Context) error {
+	for _, t := range s.refunded {
+		var replaced []string
+		for rid, ok := s.expired[t.RID]; ok; rid, ok = s.expired[rid] {
+			replaced = append(replaced, rid)
+		}
+		n, err := s.truth.RestoreRefunded(ctx, s.entry, t, replaced)
+		if err != nil {
+			return err
+		}
+		s.metrics.restored.WithLabelValues(restoredClosed).Add(float64(n))
+	}
+	return nil
+}
+
+// finish runs once payments are back: what they do not tell is taken from the tickets,
+// and Redis is rebuilt from what Postgres holds now.
+func (s *restored) finish(ctx context.Context) error {
+	if s.entry.Retired {
+		return nil
+	}
+	for rids := range slices.Chunk(s.paid, page) {
+		kept, err := s.truth.KeepPaid(ctx, rids)
+		if err != nil {
+			return err
+		}
+		if kept > 0 {
+			s.metrics.restored.WithLabelValues(restoredPaid).Add(float64(kept))
+			s.log.Error("orders are paid by their tickets alone", "sale", s.entry.ID, "orders", kept)
+		}
+	}
+	_, _, err := s.truth.RequestRebuild(ctx, s.entry.ID, s.entry.Epoch, s.entry.Epoch)
+	return err
+}
+
+// pages passes tickets on a page at a time.
+type pages struct {
+	flush   func([]sale.Ticket) error
+	tickets []sale.Ticket
+}
+
+func (p *pages) add(t sale.Ticket) error {
+	if p.tickets = append(p.tickets, t); len(p.tickets) == page {
+		return p.end()
+	}
+	return nil
+}
+
+func (p *pages) end() error {
+	if len(p.tickets) == 0 {
+		return nil
+	}
+	defer func() { p.tickets = p.tickets[:0] }()
+	return p.flush(p.tickets)
+}

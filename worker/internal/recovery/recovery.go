@@ -1,0 +1,154 @@
+package recovery
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"sluice/shared/sale"
+	"sluice/shared/service"
+)
+
+const (
+	lookEvery  = time.Second      // how long a restarted Postgres may wait for its comparison
+	lookWithin = 5 * time.Second  // of one look without a comparison
+	callWithin = 10 * time.Second // of one call to Redis or NATS
+)
+
+// State of a server process of Postgres.
+type State string
+
+// States of a server process.
+const (
+	Unknown State = ""
+	Behind  State = "behind"
+	Current State = "current"
+)
+
+// Server is one server process: every start of Postgres is another.
+type Server struct {
+	StartedAt time.Time
+	State     State
+}
+
+// Truth is Postgres, by connections that do not ask whether it was compared.
+type Truth interface {
+	Server(ctx context.Context) (Server, error)
+	NoteServer(ctx context.Context, s Server) error
+	// Lock makes the caller the only one that compares and recovers, unless another is.
+	Lock(ctx context.Context) (unlock func(), locked bool, err error)
+	Entries(ctx context.Context) ([]sale.Entry, error)
+	// Missing counts the tickets that Postgres does not know.
+	Missing(ctx context.Context, tickets []sale.Ticket) (int, error)
+	Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error)
+	RestoreClosed(ctx context.Context, e sale.Entry, tickets []sale.Ticket) (restored int64, err error)
+	RestoreAdjusted(ctx context.Context, saleID string, adjusted []sale.Adjustment) (restored int64, err error)
+	// Order decides reservations, known ones as they were, and says how many are
+	// new and how many found no unit. sequences are of the hand-overs that brought
+	// them, one each.
+	Order(ctx context.Context, h sale.HandOver, sequences []uint64) (ordered, surplus int, err error)
+	// RestoreRefunded marks an order as refunded, by the payments that Postgres has,
+	// which may name the orders that it replaced.
+	RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string) (restored int64, err error)
+	KeepPaid(ctx context.Context, rids []string) (kept int64, err error)
+	RequestRebuild(ctx context.Context, saleID string, at, above int64) (e sale.Entry, requested bool, err error)
+}
+
+// Stock is Redis.
+type Stock interface {
+	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
+	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
+	Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error)
+}
+
+// Queue is JetStream.
+type Queue interface {
+	Entries(ctx context.Context) ([]sale.Entry, error) // of the catalogue
+	HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, unreadable error) error) error
+}
+
+// Payments are the events that the stream of payments still has.
+type Payments interface {
+	Keep(ctx context.Context) (events int, err error) // in Postgres, unless they are there
+	Apply(ctx context.Context) error                  // those that can be applied without a new unit
+}
+
+// Recovery compares every start of Postgres with the other stores.
+type Recovery struct {
+	truth    Truth
+	stock    Stock
+	queue    Queue
+	payments Payments
+	metrics  *Metrics
+	log      *slog.Logger
+	faults   service.Quiet
+
+	failing time.Time // since when the comparison of the present server fails; zero when it does not
+}
+
+// New prepares the loop.
+func New(truth Truth, stock Stock, queue Queue, payments Payments, metrics *Metrics, log *slog.Logger) *Recovery {
+	return &Recovery{truth: truth, stock: stock, queue: queue, payments: payments, metrics: metrics, log: log}
+}
+
+// Run looks once a second until ctx ends.
+func (r *Recovery) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		if err := r.look(ctx); err != nil && ctx.Err() == nil && r.faults.Allow() {
+			r.log.Warn("postgres not compared with the other stores", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// look does what is to be done about the server process that answers.
+func (r *Recovery) look(ctx context.Context) error {
+	server, err := r.server(ctx)
+	if err != nil || server.State == Current {
+		r.metrics.unchecked.Set(0)
+		return err
+	}
+	r.metrics.unchecked.Set(1)
+	unlock, locked, err := r.truth.Lock(ctx)
+	if err != nil || !locked {
+		return err
+	}
+	defer unlock()
+	if server, err = r.server(ctx); err != nil || server.State == Current {
+		return err // another worker was first
+	}
+	if server.State == Unknown {
+		why, err := r.compare(ctx)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			r.log.Info("postgres has what the other stores know", "started_at", server.StartedAt)
+			server.State = Current
+			return r.truth.NoteServer(ctx, server)
+		}
+		r.metrics.behind.Inc()
+		r.log.Error("postgres is behind the other stores", "why", why, "started_at", server.StartedAt)
+		server.State = Behind
+		if err := r.truth.NoteServer(ctx, server); err != nil {
+			return err
+		}
+	}
+	if err := r.recover(ctx); err != nil {
+		return err
+	}
+	server.State = Current
+	return r.truth.NoteServer(ctx, server)
+}
+
+func (r *Recovery) server(ctx context.Context) (Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	return r.truth.Server(ctx)
+}

@@ -1,0 +1,293 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/shared/sale"
+)
+
+// world is the three stores, as a test wants them. It notes what is done to them.
+type world struct {
+	server     Server
+	locked     bool
+	entries    []sale.Entry
+	missing    int
+	announced  []sale.Entry
+	live       int64 // epoch of Redis
+	redisErr   error
+	tickets    []sale.Ticket
+	moved      []sale.Adjustment
+	handOvers  []sale.HandOver
+	paymentErr error
+	did        []string
+}
+
+func (w *world) note(format string, args ...any) { w.did = append(w.did, fmt.Sprintf(format, args...)) }
+
+func (w *world) Server(context.Context) (Server, error) { return w.server, nil }
+
+func (w *world) NoteServer(_ context.Context, s Server) error {
+	w.note("%s", s.State)
+	w.server = s
+	return nil
+}
+
+func (w *world) Lock(context.Context) (func(), bool, error) { return func() {}, !w.locked, nil }
+
+type truth struct{ *world }
+
+func (t truth) Entries(context.Context) ([]sale.Entry, error) { return t.entries, nil }
+
+func (w *world) Missing(_ context.Context, tickets []sale.Ticket) (int, error) {
+	w.note("compare %d", len(tickets))
+	return w.missing, nil
+}
+
+func (w *world) Adopt(_ context.Context, known sale.Entry, live int64) (sale.Entry, error) {
+	w.note("adopt %s %d %d", known.ID, known.Epoch, live)
+	known.Epoch = max(known.Epoch, live)
+	return known, nil
+}
+
+func (w *world) Adjusted(context.Context, string, int64) ([]sale.Adjustment, error) {
+	return w.moved, nil
+}
+
+func (w *world) RestoreAdjusted(_ context.Context, _ string, adjusted []sale.Adjustment) (int64, error) {
+	w.note("adjust %d", len(adjusted))
+	return 0, nil
+}
+
+func (w *world) RestoreClosed(_ context.Context, _ sale.Entry, tickets []sale.Ticket) (int64, error) {
+	var rids []string
+	for _, t := range tickets {
+		rids = append(rids, t.RID)
+	}
+	w.note("close %s", strings.Join(rids, " "))
+	return int64(len(tickets)), nil
+}
+
+func (w *world) Order(_ context.Context, h sale.HandOver, sequences []uint64) (int, int, error) {
+	var rids []string
+	for i, r := range h.Reservations {
+		rids = append(rids, fmt.Sprintf("%s@%d", r.RID, sequences[i]))
+	}
+	w.note("order %d %s", h.Epoch, strings.Join(rids, " "))
+	return len(rids), 0, nil
+}
+
+func (w *world) KeepPaid(_ context.Context, rids []string) (int64, error) {
+	w.note("keep paid %s", strings.Join(rids, " "))
+	return 0, nil
+}
+
+func (w *world) RequestRebuild(_ context.Context, saleID string, at, above int64) (sale.Entry, bool, error) {
+	w.note("rebuild %s %d %d", saleID, at, above)
+	return sale.Entry{}, true, nil
+}
+
+func (w *world) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error) {
+	s := sale.Snapshot{SaleID: saleID, Epoch: w.live}
+	switch {
+	case w.redisErr != nil:
+		return sale.Snapshot{}, sale.HandOff{}, w.redisErr
+	case epoch != w.live:
+		return s, sale.HandOff{}, sale.ErrStale
+	}
+	return s, sale.HandOff{}, nil
+}
+
+func (w *world) EachTicket(_ context.Context, _ string, _ int64, visit func(sale.Ticket) error) error {
+	for _, t := range w.tickets {
+		if err := visit(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type queue struct{ *world }
+
+func (q queue) Entries(context.Context) ([]sale.Entry, error) { return q.announced, nil }
+
+func (q queue) HandOvers(_ context.Context, _ string, visit func(uint64, sale.HandOver, error) error) error {
+	for i, h := range q.handOvers {
+		if err := visit(uint64(i+1), h, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) Keep(context.Context) (int, error) {
+	w.note("payments")
+	return 0, w.paymentErr
+}
+
+func (w *world) Apply(context.Context) error {
+	w.note("apply")
+	return nil
+}
+
+func (w *world) RestoreRefunded(_ context.Context, _ sale.Entry, t sale.Ticket, replaced []string) (int64, error) {
+	w.note("refunded %s %v", t.RID, replaced)
+	return 1, nil
+}
+
+func entry(epoch, rev int64) sale.Entry {
+	return sale.Entry{Sale: sale.Sale{ID: "phone", PriceMinor: 100, Currency: "CNY"}, Epoch: epoch, Rev: rev}
+}
+
+func ticket(rid string, rank int64, status sale.Status, reason sale.Reason) sale.Ticket {
+	return sale.Ticket{Reservation: sale.Reservation{RID: rid, Rank: rank}, Status: status, Reason: reason}
+}
+
+func (w *world) recovery() *Recovery {
+	return New(truth{w}, w, queue{w}, w, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler))
+}
+
+func same(t *testing.T, w *world, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, w.did); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLook_ServerThatHasEverythingIsCurrent(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 3)}, live: 2,
+		tickets: []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, ""), ticket("b", 2, sale.StatusQueued, "")}}
+	r := w.recovery()
+	for range 2 { // the second look finds it noted
+		if err := r.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	same(t, w, "compare 1", "current")
+}
+
+func TestLook_LeavesItToWhoHasTheLock(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, locked: true}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w)
+}
+
+func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		world  world
+		behind bool
+	}{
+		"nothing":                        {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 3)}, live: 2}, false},
+		"a newer catalogue":              {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, true},
+		"a sale that is not there":       {world{announced: []sale.Entry{entry(1, 1)}, live: 1}, true},
+		"Redis at a later epoch":         {world{entries: []sale.Entry{entry(2, 3)}, live: 3}, true},
+		"tickets":                        {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1}, true},
+		"Redis has lost it, who knows":   {world{entries: []sale.Entry{entry(2, 3)}, live: 0, missing: 1}, false},
+		"a sale that was never loaded":   {world{entries: []sale.Entry{entry(0, 1)}, missing: 1}, false},
+		"an entry that is not announced": {world{entries: []sale.Entry{entry(2, 5)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			why, err := tc.world.recovery().compare(t.Context())
+			if err != nil || (why != "") != tc.behind {
+				t.Errorf("behind because %q, %v", why, err)
+			}
+		})
+	}
+}
+
+func TestCompare_BearsWithARedisThatStaysAway(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, redisErr: errors.New("gone")}
+	r := w.recovery()
+	if _, err := r.compare(t.Context()); err == nil {
+		t.Error("compared with a Redis that does not answer")
+	}
+	r.failing = time.Now().Add(-patience)
+	if why, err := r.compare(t.Context()); err != nil || why != "" {
+		t.Errorf("after its patience: %q, %v", why, err)
+	}
+	if !r.failing.IsZero() {
+		t.Error("the next server would not be waited for")
+	}
+}
+
+func TestNewestTickets_AreThoseThatMovedLast(t *testing.T) {
+	t.Parallel()
+	var n newestTickets
+	for i := range 10 * latest {
+		moved := ticket(fmt.Sprint(i), 1, sale.StatusConfirmed, "")
+		moved.UpdatedAt = time.UnixMilli(int64(i*7919) % (10 * latest)) // each moment once, in no order
+		if err := n.add(moved); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := n.list()
+	if len(list) != latest || list[0].UpdatedAt.UnixMilli() != 10*latest-1 || list[latest-1].UpdatedAt.UnixMilli() != 9*latest {
+		t.Errorf("%d from %v to %v", len(list), list[0].UpdatedAt, list[len(list)-1].UpdatedAt)
+	}
+}
+
+func TestRecover_FreesUnitsBeforeItTakesThem(t *testing.T) {
+	t.Parallel()
+	w := &world{
+		entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(3, 5)}, live: 3, missing: 1,
+		tickets: []sale.Ticket{
+			ticket("late", 5, sale.StatusPaid, ""), ticket("first", 1, sale.StatusConfirmed, ""), ticket("gone", 2, sale.StatusExpired, ""),
+			ticket("twin", 4, sale.StatusRejected, sale.ReasonDuplicate), ticket("back", 3, sale.StatusRefunded, ""),
+			ticket("none", 6, sale.StatusRejected, sale.ReasonSurplus), ticket("new", 7, sale.StatusQueued, ""),
+		},
+		moved: []sale.Adjustment{{ID: "more", Delta: 3}},
+		handOvers: []sale.HandOver{
+			{Epoch: 2, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "old"}}},
+			{Epoch: 3, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "first"}, {RID: "gone"}}},
+			{Epoch: 3, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "back"}, {RID: "late"}}},
+		},
+	}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "behind", "adopt phone 3 3", "close gone none", "adjust 1", "order 3 first@0 late@0 new@0", "close twin",
+		"order 2 old@1", "order 3 first@2 gone@2 late@3", "payments", "refunded back []", "apply", "keep paid late", "rebuild phone 3 3", "current")
+}
+
+func TestRecover_WithoutRedisReplaysTheStream(t *testing.T) {
+	t.Parallel()
+	w := &world{server: Server{State: Behind}, entries: []sale.Entry{entry(2, 3)}, live: 0,
+		tickets:   []sale.Ticket{ticket("a", 1, sale.StatusExpired, "")}, // of which nobody knows how old they are
+		handOvers: []sale.HandOver{{Epoch: 2, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "a"}}}}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "adopt phone 2 0", "order 2 a@1", "payments", "apply", "rebuild phone 2 2", "current")
+}
+
+func TestRecover_BrokenOffStaysBehind(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, paymentErr: errors.New("gone")}
+	r := w.recovery()
+	if err := r.look(t.Context()); err == nil || w.server.State != Behind {
+		t.Fatalf("%v, %s", err, w.server.State)
+	}
+	w.paymentErr, w.missing = nil, 0 // what moved last may be back already
+	if err := r.look(t.Context()); err != nil || w.server.State != Current {
+		t.Fatalf("%v, %s", err, w.server.State)
+	}
+	if n := len(slices.DeleteFunc(w.did, func(s string) bool { return s != "payments" })); n != 2 {
+		t.Errorf("payments were replayed %d times", n)
+	}
+}
