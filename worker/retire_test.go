@@ -55,10 +55,20 @@ func (w *world) wantGone() {
 	}
 }
 
-// pay marks orders as paid, ahead of whoever takes payments.
-func (w *world) pay() {
+// pay marks orders as paid, each by a payment.
+func (w *world) pay(reserved []sale.Reservation) {
 	w.t.Helper()
-	execSQL(w.t, w.postgresURL, `UPDATE orders SET state = 'paid', expires_at = NULL WHERE sale_id = $1 AND state = 'pending'`, w.entry.ID)
+	rids := make([]string, len(reserved))
+	for i, r := range reserved {
+		rids[i] = r.RID
+	}
+	execSQL(w.t, w.postgresURL, `
+		WITH paid AS (
+			UPDATE orders SET state = 'paid', expires_at = NULL
+			WHERE sale_id = $1 AND state = 'pending' AND id = ANY ($2::text[]::uuid[]) RETURNING id, amount, currency
+		)
+		INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+		SELECT 'of ' || id, 'payment.succeeded', id, amount, currency, false, now(), 'paid', now() FROM paid`, w.entry.ID, rids)
 }
 
 func retiring(flags ...string) []string {
@@ -81,7 +91,7 @@ func TestRetire_LeavesRowsAndNothingElse(t *testing.T) {
 	if entry, err := w.store.Entry(w.context(), w.entry.ID); err != nil || entry.Retired {
 		t.Fatalf("retired %v with pending orders, %v", entry.Retired, err)
 	}
-	execSQL(t, w.postgresURL, `UPDATE orders SET state = 'paid', expires_at = NULL WHERE id = $1::text::uuid`, reserved[0].RID)
+	w.pay(reserved[:1])
 	w.overdue()
 	w.wantGone()
 	if state := w.orders(); len(state.Orders) != 20 || state.Held != 1 {
@@ -110,7 +120,7 @@ func TestRetire_WorkerKilledBetweenItsStepsIsMadeGood(t *testing.T) {
 			reserved := w.reserve(5)
 			w.handOver(reserved)
 			w.eventuallyAll(sale.StatusConfirmed, reserved)
-			w.pay()
+			w.pay(reserved)
 			w.closed()
 			w.eventually("the worker is killed", func() bool { return strings.Contains(p.log.String(), "failpoint "+point+": killed") })
 			w.must(p.Kill()) // reaps it
@@ -132,7 +142,7 @@ func TestRetire_OrderWithoutATraceKeepsTheSale(t *testing.T) {
 	w.handOver(reserved)
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
 	w.eventuallyAcknowledged()
-	w.pay()
+	w.pay(reserved)
 	w.eventually("every order is shown as paid", func() bool {
 		left, err := w.store.Unshown(w.context(), 100, nil)
 		return err == nil && len(left) == 0

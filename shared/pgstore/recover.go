@@ -317,14 +317,19 @@ func (r *restoring) refundOf(ctx context.Context, named []string) (restock bool,
 }
 
 // KeepPaid marks pending orders as paid whose tickets say so, though no payment that
-// Postgres knows does, and returns how many: the event is older than the stream keeps it. Else they would expire.
+// Postgres knows does, and returns how many: the event is older than the stream keeps it.
+// Else they would expire. A payment under an id of its own stands for the event that is gone.
 func (s *Store) KeepPaid(ctx context.Context, rids []string) (kept int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
 			WITH unpaid AS (
 				SELECT id FROM orders WHERE id = ANY ($1::text[]::uuid[]) AND state = 'pending' ORDER BY id FOR UPDATE
+			), paid AS (
+				UPDATE orders o SET state = 'paid', shown_state = 'paid', expires_at = NULL FROM unpaid WHERE o.id = unpaid.id
+				RETURNING o.id, o.amount, o.currency
 			)
-			UPDATE orders o SET state = 'paid', shown_state = 'paid', expires_at = NULL FROM unpaid WHERE o.id = unpaid.id`, rids)
+			INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+			SELECT 'recovered ' || id, 'payment.succeeded', id, amount, currency, false, now(), 'paid', clock_timestamp() FROM paid`, rids)
 		kept = tag.RowsAffected()
 		return err
 	})
