@@ -14,6 +14,7 @@ import (
 
 	"sluice/shared/failpoint"
 	"sluice/shared/load"
+	"sluice/shared/retirement"
 )
 
 // A point that its program does not know cannot be armed: a test that needs it
@@ -21,9 +22,12 @@ import (
 func TestFailpoints_ProgramsKnowEveryOneInTheirCode(t *testing.T) {
 	t.Parallel()
 	bin := programs(t)
-	loadPoints := map[string][]string{"warmup": load.Points()} // what the two have in common
+	common := map[string][]string{"warmup": append(load.Points(), retirement.Points()...)}
 	for _, point := range load.Points() {
-		loadPoints["worker"] = append(loadPoints["worker"], "rebuild."+point)
+		common["worker"] = append(common["worker"], "rebuild."+point)
+	}
+	for _, point := range retirement.Points() {
+		common["worker"] = append(common["worker"], "worker."+point)
 	}
 	for program, constant := range map[string]string{
 		"gateway": `\w+\s*=\s*"(gateway\.[a-z_]+)"`,
@@ -32,7 +36,7 @@ func TestFailpoints_ProgramsKnowEveryOneInTheirCode(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
-			named := append(failpointsIn(t, filepath.Join("..", program), regexp.MustCompile(constant)), loadPoints[program]...)
+			named := append(failpointsIn(t, filepath.Join("..", program), regexp.MustCompile(constant)), common[program]...)
 			slices.Sort(named)
 			known := failpointsKnownTo(t, filepath.Join(bin, program))
 			if len(named) == 0 || !slices.Equal(named, known) {

@@ -245,6 +245,9 @@ func (l *lossy) addOrders(ctx context.Context) map[string]sale.Ticket {
 		), released AS (
 			INSERT INTO releases (rid, sale_id, status, reason, give, applied_at)
 			SELECT id, sale_id, state, reason, 1, now() FROM made WHERE NOT holds_unit
+		), paid AS (
+			INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+			SELECT 'of ' || id, 'payment.succeeded', id, amount, currency, false, now(), 'paid', now() FROM made WHERE state = 'paid'
 		), counted AS (
 			UPDATE sale_stock SET total = total + n, held = held + n FROM (SELECT count(*) AS n FROM made WHERE holds_unit) held
 			WHERE sale_id = $1

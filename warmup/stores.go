@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"sluice/shared/failpoint"
@@ -42,7 +43,7 @@ func openStores(ctx context.Context, in input, f storeFlags) (*stores, error) {
 		return nil, err
 	}
 	s := &stores{log: log}
-	s.points, err = failpoint.Load(in.getenv, log, append(load.Points(), pointApplied, retirement.Retired, retirement.Cleared)...)
+	s.points, err = failpoint.Load(in.getenv, log, slices.Concat(load.Points(), retirement.Points(), []string{pointApplied})...)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ const (
 	Cleared = "cleared" // Redis and the stream have nothing of it; Postgres does not know yet
 )
 
+// Points lists them.
+func Points() []string { return []string{Retired, Cleared} }
+
 // Retirement retires sales.
 type Retirement struct {
 	Rows   Rows

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -121,15 +122,17 @@ type answer struct {
 	body        map[string]any
 }
 
-// described is the document, read anew: what was seen of it is of no interest here.
+// described is the document; what was seen of it is of no interest here.
 func described(t *testing.T) *openapitest.Document {
 	t.Helper()
-	d, err := openapitest.Load("openapi.yaml")
+	d, err := readOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
+
+var readOnce = sync.OnceValues(func() (*openapitest.Document, error) { return openapitest.Load("openapi.yaml") })
 
 func do(t *testing.T, method, url string, authorizations ...string) answer {
 	t.Helper()
