@@ -192,8 +192,9 @@ func (p *paying) refundFacts(ctx context.Context, f *sale.PaymentFacts) error {
 	e := p.done.Payment
 	err := p.tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM refunds_owed WHERE order_id = ANY ($1::text[]::uuid[]) AND settled_at IS NULL AND amount = $2 AND currency = $3),
-			EXISTS (SELECT FROM payments WHERE order_id = ANY ($1::text[]::uuid[]) AND applied_at IS NULL AND type = 'payment.succeeded')`,
-		related, e.AmountMinor, e.Currency).Scan(&f.RefundOwed, &f.SuccessWaiting)
+			EXISTS (SELECT FROM payments WHERE order_id = ANY ($1::text[]::uuid[]) AND applied_at IS NULL AND type = 'payment.succeeded'),
+			EXISTS (SELECT FROM payments WHERE order_id = ANY ($1::text[]::uuid[]) AND applied_at IS NOT NULL AND type = 'payment.succeeded')`,
+		related, e.AmountMinor, e.Currency).Scan(&f.RefundOwed, &f.SuccessWaiting, &f.SuccessApplied)
 	if err != nil {
 		return fmt.Errorf("find refunds owed: %w", err)
 	}

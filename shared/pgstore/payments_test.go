@@ -240,6 +240,39 @@ func TestApplyPayment_OfWhatIsClosedIsOwedUntilItIsRefunded(t *testing.T) {
 	wantHeld(t, s, "phone", 1)
 }
 
+// TestApplyPayment_RefundThatOvertookItsPaymentWaitsForIt is of orders that were closed before
+// either came.
+func TestApplyPayment_RefundThatOvertookItsPaymentWaitsForIt(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rs := ordered(t, s, "phone", 2, 2)
+	if _, _, _, err := s.Cancel(t.Context(), rs[0].UserID, rs[0].RID); err != nil {
+		t.Fatal(err)
+	}
+	expired(t, s, "phone", rs[1])
+	ofCancelled, ofExpired := refundOf(rs[0], false), refundOf(rs[1], true)
+	wantPayment(t, s, ofCancelled, sale.PaymentWaits, "")
+	wantPayment(t, s, ofExpired, sale.PaymentWaits, "")
+
+	wantPayment(t, s, success(rs[0]), sale.PaymentOwed, sale.OwedCancelled)
+	if a := applyPayment(t, s, ofCancelled.EventID, nil); a.Result != sale.PaymentSettled {
+		t.Errorf("of a cancelled order: %+v: it would be refunded twice", a)
+	}
+	late := success(rs[1])
+	storePayment(t, s, late, StoredNew)
+	if a := applyPayment(t, s, late.EventID, lateUnit(rs[1])); a.Result != sale.PaymentReplaced {
+		t.Errorf("late: %+v", a)
+	}
+	if a := applyPayment(t, s, ofExpired.EventID, nil); a.Result != sale.PaymentRefunded {
+		t.Errorf("of an expired order: %+v: what takes its place would cost nothing", a)
+	}
+	wantState(t, s, lateUnit(rs[1]).Reservation, sale.OrderRefunded)
+	wantHeld(t, s, "phone", 0)
+	if open, waiting, err := s.PaymentsOpen(t.Context()); err != nil || open != 0 || waiting != 0 {
+		t.Errorf("%d owed, %d waiting, error %v", open, waiting, err)
+	}
+}
+
 func TestExpire_PassesOverOrdersThatArePaid(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -11,6 +11,7 @@ type PaymentFacts struct {
 
 	RefundOwed     bool // of a refund: this amount is owed for the order
 	SuccessWaiting bool // of a refund: a payment of the order is not applied yet
+	SuccessApplied bool // of a refund: a payment of the order is, to whatever effect
 }
 
 // PaymentDecision is what is to be done about a payment event.
@@ -78,23 +79,24 @@ func decideLate(f PaymentFacts) PaymentDecision {
 }
 
 // decideRefund lets a refund wait while a payment may still come before it: the
-// provider's events arrive in any order.
+// provider's events arrive in any order. Nobody refunds what was not paid, so one of a
+// closed order whose payment is not known has overtaken it. Taken for nothing now, it
+// would be missing once the payment comes: a late one would have an order for nothing,
+// any other would be refunded twice.
 func (e PaymentEvent) decideRefund(f PaymentFacts) PaymentResult {
 	switch {
 	case f.RefundOwed:
 		return PaymentSettled
 	case f.SuccessWaiting:
 		return PaymentWaits
-	case f.Order == nil && f.Rejected:
-		return PaymentNotPaid
-	case f.Order == nil || f.Order.State == OrderPending:
-		return PaymentWaits
-	case f.Order.State != OrderPaid:
-		return PaymentNotPaid
-	case !e.pays(f.Order):
+	case f.Order != nil && f.Order.State == OrderPaid && !e.pays(f.Order):
 		return PaymentWrongAmount
+	case f.Order != nil && f.Order.State == OrderPaid:
+		return PaymentRefunded
+	case f.Order == nil && !f.Rejected || f.Order != nil && f.Order.State == OrderPending || !f.SuccessApplied:
+		return PaymentWaits
 	}
-	return PaymentRefunded
+	return PaymentNotPaid
 }
 
 // pays reports whether the event is about the whole price, neither more nor less.

@@ -38,9 +38,12 @@ func TestPaymentEvent_Decide(t *testing.T) {
 		"refund before its payment":      {RefundSucceeded, 100, PaymentFacts{Order: in(OrderPending)}, waits},
 		"refund before its order":        {RefundSucceeded, 100, PaymentFacts{}, waits},
 		"refund, payment late":           {RefundSucceeded, 100, PaymentFacts{Order: in(OrderExpired), SuccessWaiting: true}, waits},
-		"refund of what nobody paid":     {RefundSucceeded, 100, PaymentFacts{Order: in(OrderExpired)}, result(PaymentNotPaid)},
-		"refund of what never was":       {RefundSucceeded, 100, PaymentFacts{Rejected: true}, result(PaymentNotPaid)},
-		"refund of what was, once again": {RefundSucceeded, 100, PaymentFacts{Order: in(OrderRefunded)}, result(PaymentNotPaid)},
+		"refund, payment to come, late":  {RefundSucceeded, 100, PaymentFacts{Order: in(OrderExpired)}, waits},
+		"refund, payment to come":        {RefundSucceeded, 100, PaymentFacts{Order: in(OrderCancelled)}, waits},
+		"refund, rejected":               {RefundSucceeded, 100, PaymentFacts{Rejected: true}, waits},
+		"refund of what did not pay":     {RefundSucceeded, 100, PaymentFacts{Order: in(OrderExpired), SuccessApplied: true}, result(PaymentNotPaid)},
+		"refund of what never was":       {RefundSucceeded, 100, PaymentFacts{Rejected: true, SuccessApplied: true}, result(PaymentNotPaid)},
+		"refund of what was, once again": {RefundSucceeded, 100, PaymentFacts{Order: in(OrderRefunded), SuccessApplied: true}, result(PaymentNotPaid)},
 	} {
 		e := PaymentEvent{Type: c.does, AmountMinor: c.minor, Currency: "CNY"}
 		if got := e.Decide(c.facts); got != c.want {
