@@ -78,14 +78,15 @@ type Payments struct {
 	log     *slog.Logger
 
 	soon    chan struct{}
-	cursor  sale.Payment // where the next scan begins
+	pause   time.Duration // before a scan that is asked for
+	cursor  sale.Payment  // where the next scan begins
 	counted time.Time
 	faults  service.Quiet
 }
 
 // NewPayments builds the loop that applies what waits.
 func NewPayments(rows paymentRows, stock lateStock, show, release func(), hit func(failpoint string) error, m *PaymentMetrics, log *slog.Logger) *Payments {
-	return &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log, soon: make(chan struct{}, 1)}
+	return &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log, soon: make(chan struct{}, 1), pause: paymentsSoon}
 }
 
 // Run applies what waits, until ctx ends: events that came before their orders,
@@ -99,7 +100,7 @@ func (p *Payments) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-p.soon:
-			if pauseFor(ctx, paymentsSoon) != nil {
+			if pauseFor(ctx, p.pause) != nil {
 				return
 			}
 		case <-time.After(paymentsEvery):
@@ -114,6 +115,8 @@ func (p *Payments) scan(ctx context.Context) error {
 		return err
 	}
 	var faults []error
+	pause := paymentsSoon
+	defer func() { p.pause = pause }()
 	for ctx.Err() == nil && len(faults) < paymentsFaults {
 		read, cancel := context.WithTimeout(ctx, callWithin)
 		page, err := p.rows.UnappliedPayments(read, p.cursor, paymentsPage)
@@ -130,7 +133,10 @@ func (p *Payments) scan(ctx context.Context) error {
 		for i, e := range page {
 			ids[i] = e.EventID
 		}
-		faults = append(faults, p.applyAll(ctx, ids)...)
+		waits, found := p.applyAll(ctx, ids)
+		if faults = append(faults, found...); waits {
+			pause = min(2*p.pause, paymentsEvery) // Redis may be away for long
+		}
 	}
 	return errors.Join(faults...)
 }
@@ -188,11 +194,11 @@ func (p *Payments) payPending(ctx context.Context, eventIDs []string) (rest []st
 }
 
 // applyAll applies events: what is ordinary at once, the others a few at a time. It
-// returns the faults.
-func (p *Payments) applyAll(ctx context.Context, eventIDs []string) []error {
+// returns the faults, and whether some wait for a release.
+func (p *Payments) applyAll(ctx context.Context, eventIDs []string) (waits bool, faults []error) {
 	eventIDs, err := p.payPending(ctx, eventIDs)
 	if err != nil {
-		return []error{err}
+		return false, []error{err}
 	}
 	found := make([]error, len(eventIDs))
 	var releases atomic.Bool
@@ -212,13 +218,12 @@ func (p *Payments) applyAll(ctx context.Context, eventIDs []string) []error {
 		p.release()
 		p.poke()
 	}
-	faults := found[:0]
 	for _, err := range found {
 		if err != nil {
 			faults = append(faults, err)
 		}
 	}
-	return faults
+	return releases.Load(), faults
 }
 
 // apply tries one event. A late payment takes a unit in Redis first, then its order

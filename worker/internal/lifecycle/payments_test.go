@@ -124,7 +124,7 @@ func TestPayments_LateOneTakesWhatRedisSaysToPostgres(t *testing.T) {
 	} {
 		rows := &fakeRows{steps: map[string][]AppliedPayment{"e": {needsUnit(), result(sale.PaymentReplaced)}}}
 		p, n := newTestPayments(rows, fakeStock{decision: c.decision}, nil)
-		if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 {
+		if _, faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 {
 			t.Errorf("%s: %v", name, faults)
 		}
 		c.want.Of, c.want.Epoch = expiredRID, 7
@@ -140,7 +140,7 @@ func TestPayments_FaultsLeaveTheEventToTheNextScan(t *testing.T) {
 		return map[string][]AppliedPayment{"e": {needsUnit(), needsUnit(), result(sale.PaymentReplaced)}}
 	}
 	stale, _ := newTestPayments(&fakeRows{steps: steps()}, fakeStock{err: sale.ErrStale}, nil)
-	if faults := stale.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || !errors.Is(faults[0], sale.ErrStale) {
+	if _, faults := stale.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || !errors.Is(faults[0], sale.ErrStale) {
 		t.Errorf("stale: %v", faults)
 	}
 	rows := &fakeRows{steps: steps()}
@@ -150,10 +150,10 @@ func TestPayments_FaultsLeaveTheEventToTheNextScan(t *testing.T) {
 		}
 		return nil
 	})
-	if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || n.shown != 0 {
+	if _, faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 1 || n.shown != 0 {
 		t.Errorf("injected: %v, shown %d times", faults, n.shown)
 	}
-	if faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 || n.shown != 1 {
+	if _, faults := p.applyAll(t.Context(), []string{"e"}); len(faults) != 0 || n.shown != 1 {
 		t.Errorf("afterwards: %v, shown %d times", faults, n.shown)
 	}
 }
@@ -189,6 +189,27 @@ func TestPayments_OneThatWaitsForItsReleaseIsTriedAgainSoon(t *testing.T) {
 		p.Run(ctx)
 		if len(rows.tried) != 3 || n.released != 3 || n.shown != 0 {
 			t.Errorf("tried %d times, released %d times, shown %d times", len(rows.tried), n.released, n.shown)
+		}
+	})
+}
+
+func TestPayments_OneThatWaitsForLongIsTriedAsRarelyAsAnyOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const away = time.Minute // Redis, so that no release is applied
+		waits := AppliedPayment{PaymentDecision: sale.PaymentDecision{NeedsRelease: true}}
+		rows := &fakeRows{steps: map[string][]AppliedPayment{"e": slices.Repeat([]AppliedPayment{waits}, int(away/paymentsSoon))}}
+		rows.waiting = []sale.Payment{{PaymentEvent: sale.PaymentEvent{EventID: "e"}}}
+		p, _ := newTestPayments(rows, fakeStock{}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), away)
+		defer cancel()
+		p.Run(ctx)
+		if n, most := len(rows.tried), int(away/paymentsEvery)+10; n > most {
+			t.Errorf("tried %d times in %v, want at most %d", n, away, most)
+		}
+		rows.steps["e"] = []AppliedPayment{result(sale.PaymentOwed)}
+		if err := p.scan(t.Context()); err != nil || p.pause != paymentsSoon {
+			t.Errorf("once nothing waits, the pause is %v, error %v", p.pause, err)
 		}
 	})
 }
