@@ -18,6 +18,9 @@ type LateUnit struct {
 	Refused     sale.OwedReason // why there is none; else ""
 }
 
+// hasUnit reports whether Redis has taken a unit for the payment.
+func (l *LateUnit) hasUnit() bool { return l != nil && l.Refused == "" }
+
 // AppliedPayment is what ApplyPayment did, or what is to be done first.
 type AppliedPayment struct {
 	sale.PaymentDecision
@@ -81,8 +84,8 @@ func (s *Store) PayPending(ctx context.Context, eventIDs []string) (paid []strin
 }
 
 // paying is one transaction of ApplyPayment. It takes the locks in the store's
-// order, behind the event's own row, which nobody waits for: gate, sales, orders,
-// sale_stock.
+// order, behind the event's own row, which nobody waits for who holds a lock: gate,
+// sales, orders, sale_stock.
 type paying struct {
 	tx    pgx.Tx
 	late  *LateUnit
@@ -92,15 +95,19 @@ type paying struct {
 }
 
 func (p *paying) apply(ctx context.Context, eventID string) error {
+	inHand := ` SKIP LOCKED`
+	if p.late.hasUnit() {
+		inHand = `` // what another decides about the event decides about the unit
+	}
 	found, err := collect(ctx, p.tx, scanPayment, `
 		SELECT `+paymentColumns+` FROM payments p
-		WHERE p.event_id = $1 AND p.applied_at IS NULL FOR UPDATE SKIP LOCKED`, eventID)
+		WHERE p.event_id = $1 AND p.applied_at IS NULL FOR UPDATE`+inHand, eventID)
 	if err != nil {
 		return fmt.Errorf("lock event: %w", err)
 	}
 	if len(found) == 0 {
 		p.done.Passed = true
-		return nil
+		return p.giveUp(ctx)
 	}
 	p.done.Payment = found[0]
 	facts, err := p.facts(ctx)

@@ -419,6 +419,36 @@ func TestApplyPayment_LateWithoutAUnitIsOwed(t *testing.T) {
 	wantHeld(t, s, "phone", 4)
 }
 
+// TestApplyPayment_UnitOfAPaymentThatIsOwedComesBack is of two workers that ask Redis for
+// one payment: the first when there is no unit, the second when one has come back.
+func TestApplyPayment_UnitOfAPaymentThatIsOwedComesBack(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rs := ordered(t, s, "phone", 1, 1)
+	expired(t, s, "phone", rs[0])
+	late := success(rs[0])
+	storePayment(t, s, late, StoredNew)
+	refused, unit := lateUnit(rs[0]), lateUnit(rs[0])
+	refused.Refused, refused.Reservation = sale.OwedNoUnit, sale.Reservation{}
+	if a := applyPayment(t, s, late.EventID, refused); a.Reason != sale.OwedNoUnit {
+		t.Fatalf("refused: %+v", a)
+	}
+	for range 2 {
+		if a := applyPayment(t, s, late.EventID, unit); !a.Passed {
+			t.Errorf("with a unit: %+v", a)
+		}
+	}
+	wantState(t, s, unit.Reservation, sale.OrderExpired)
+	wantHeld(t, s, "phone", 0)
+	releases, err := s.UnappliedReleases(t.Context(), 10, nil)
+	if err != nil || len(releases) != 1 || releases[0].RID != unit.Reservation.RID || releases[0].Give != 1 {
+		t.Errorf("releases %+v, error %v", releases, err)
+	}
+	order(t, s, batchOf("phone", unit.Reservation)) // swept
+	wantHeld(t, s, "phone", 0)
+	wantPayment(t, s, success(rs[0]), sale.PaymentWaits, "")
+}
+
 func TestPayPending_DoesTheOrdinaryAndLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

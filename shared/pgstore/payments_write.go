@@ -94,6 +94,35 @@ func (p *paying) orderLate(ctx context.Context) error {
 	return nil
 }
 
+// giveUp is for a unit whose payment was applied without it: another worker has asked
+// Redis a moment earlier, when there was none. Nobody pays for it any more, so its
+// order is over as it is made, and the release brings the unit back. One that was
+// ordered before is no business of this payment.
+func (p *paying) giveUp(ctx context.Context) error {
+	if !p.late.hasUnit() {
+		return nil
+	}
+	b := Batch{Epoch: p.late.Epoch, Reservations: []sale.Reservation{p.late.Reservation}}
+	err := p.tx.QueryRow(ctx, `SELECT sale_id, amount, currency FROM orders WHERE id = $1::text::uuid`, p.late.Of).
+		Scan(&b.SaleID, &b.PriceMinor, &b.Currency)
+	if err != nil {
+		return fmt.Errorf("find order: %w", err)
+	}
+	made := &decision{tx: p.tx, verdicts: map[string]Verdict{}, batch: b}
+	if err := made.decide(ctx, b.Reservations); err != nil {
+		return err
+	}
+	if made.verdicts[p.late.Reservation.RID].Fate != FateOrdered {
+		return nil
+	}
+	l := &lettingGo{tx: p.tx, saleID: b.SaleID, becomes: sale.OrderExpired}
+	if err := l.lock(ctx); err != nil {
+		return err
+	}
+	_, err = l.closeOrders(ctx, `SELECT $4::text::uuid AS id`, p.late.Reservation.RID)
+	return err
+}
+
 // owe is idempotent by the event.
 func (p *paying) owe(ctx context.Context) error {
 	e := p.done.Payment
