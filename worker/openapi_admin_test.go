@@ -52,7 +52,7 @@ func (w *world) newLetter(u pgstore.Unreadable) int64 {
 	u.Cause = errors.New("unknown version")
 	_, err := w.store.Bury(w.context(), u)
 	w.must(err)
-	letters, err := w.store.DeadLetters(w.context(), "", "", sale.Page{Limit: 1})
+	letters, err := w.store.DeadLetters(w.context(), "", "", sale.Page{Limit: 1}, 1)
 	w.must(err)
 	return letters[0].ID
 }

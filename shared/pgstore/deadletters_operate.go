@@ -9,23 +9,28 @@ import (
 	"sluice/shared/sale"
 )
 
-const letterColumns = `id, sale_id, epoch, sequence, coalesce(rid::text, ''), header, payload, reason, created_at, state`
+const (
+	letterColumns  = `id, sale_id, epoch, sequence, coalesce(rid::text, ''), header, payload, octet_length(payload), reason, created_at, state`
+	excerptColumns = `id, sale_id, epoch, sequence, coalesce(rid::text, ''), ''::bytea, substring(payload FROM 1 FOR $5), octet_length(payload), reason, created_at, state`
+)
 
 func scanDeadLetter(row pgx.CollectableRow) (sale.DeadLetter, error) {
 	var l sale.DeadLetter
 	var sequence int64
-	err := row.Scan(&l.ID, &l.SaleID, &l.Epoch, &sequence, &l.RID, &l.Header, &l.Payload, &l.Reason, &l.At, &l.State)
+	err := row.Scan(&l.ID, &l.SaleID, &l.Epoch, &sequence, &l.RID, &l.Header, &l.Payload, &l.Size, &l.Reason, &l.At, &l.State)
 	l.Sequence, l.At = uint64(sequence), l.At.UTC()
 	return l, err
 }
 
 // DeadLetters returns a page of dead letters, newest first, of one sale unless saleID
-// is "", and in one state unless that is "".
-func (s *Store) DeadLetters(ctx context.Context, saleID string, state sale.LetterState, p sale.Page) ([]sale.DeadLetter, error) {
+// is "", and in one state unless that is "". Of each payload it reads the first excerpt
+// bytes, of the headers none: a hand-over has up to what NATS takes, a page of them too
+// much.
+func (s *Store) DeadLetters(ctx context.Context, saleID string, state sale.LetterState, p sale.Page, excerpt int) ([]sale.DeadLetter, error) {
 	letters, err := read(ctx, s, scanDeadLetter, `
-		SELECT `+letterColumns+` FROM dead_letters
+		SELECT `+excerptColumns+` FROM dead_letters
 		WHERE ($1 = '' OR sale_id = $1) AND ($2 = '' OR state = $2) AND ($3 = 0 OR id < $3)
-		ORDER BY id DESC LIMIT $4`, saleID, state, p.Before, p.Limit)
+		ORDER BY id DESC LIMIT $4`, saleID, state, p.Before, p.Limit, excerpt)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read dead letters: %w", err)
 	}

@@ -113,15 +113,15 @@ func TestSettleLetter_HasOneOutcome(t *testing.T) {
 	s := newStore(t)
 	loaded(t, s, "phone", 10)
 	for seq := range uint64(3) {
-		if _, err := s.Bury(t.Context(), Unreadable{SaleID: "phone", Epoch: 1, Sequence: seq + 1, Body: []byte{1}, Cause: errors.New("x")}); err != nil {
+		if _, err := s.Bury(t.Context(), Unreadable{SaleID: "phone", Epoch: 1, Sequence: seq + 1, Body: make([]byte, 1000), Cause: errors.New("x")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	letters, err := s.DeadLetters(t.Context(), "phone", sale.LetterOpen, sale.Page{Limit: 2})
-	if err != nil || len(letters) != 2 || letters[0].Sequence != 3 {
+	letters, err := s.DeadLetters(t.Context(), "phone", sale.LetterOpen, sale.Page{Limit: 2}, 4)
+	if err != nil || len(letters) != 2 || letters[0].Sequence != 3 || len(letters[0].Payload) != 4 || letters[0].Size != 1000 {
 		t.Fatalf("%+v, %v", letters, err)
 	}
-	older, err := s.DeadLetters(t.Context(), "", "", sale.Page{Limit: 2, Before: letters[1].ID})
+	older, err := s.DeadLetters(t.Context(), "", "", sale.Page{Limit: 2, Before: letters[1].ID}, 4)
 	if err != nil || len(older) != 1 || older[0].Sequence != 1 {
 		t.Errorf("%+v, %v", older, err)
 	}
@@ -137,7 +137,7 @@ func TestSettleLetter_HasOneOutcome(t *testing.T) {
 	if _, err := s.SettleLetter(t.Context(), ada, 0, sale.LetterRetried); !errors.Is(err, ErrNoLetter) {
 		t.Errorf("unknown: %v", err)
 	}
-	if l, err := s.DeadLetter(t.Context(), id); err != nil || l.State != sale.LetterDropped || l.RID != "" {
+	if l, err := s.DeadLetter(t.Context(), id); err != nil || l.State != sale.LetterDropped || l.RID != "" || len(l.Payload) != 1000 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if got := actions(t, s); !slices.Equal(got, []sale.Action{sale.ActionLetterDropped}) {

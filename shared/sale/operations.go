@@ -72,7 +72,8 @@ type DeadLetter struct {
 	Sequence uint64 // of the hand-over in the stream
 	RID      string // "" for a hand-over
 	Header   []byte // of a hand-over, as NATS writes it
-	Payload  []byte // the reservation as JSON, or the hand-over's body as it came
+	Payload  []byte // the reservation as JSON, or the hand-over's body as it came; in a list its beginning
+	Size     int64  // of the whole payload, in bytes
 	Reason   string
 	At       time.Time // Postgres time
 	State    LetterState

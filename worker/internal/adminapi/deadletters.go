@@ -18,7 +18,8 @@ const maxExcerpt = 200
 
 // letters are the dead letters.
 type letters interface {
-	DeadLetters(ctx context.Context, saleID string, state sale.LetterState, p sale.Page) ([]sale.DeadLetter, error)
+	// DeadLetters returns a page, with the first bytes of each payload.
+	DeadLetters(ctx context.Context, saleID string, state sale.LetterState, p sale.Page, excerpt int) ([]sale.DeadLetter, error)
 	DeadLetter(ctx context.Context, id int64) (sale.DeadLetter, error)
 	// SettleLetter marks an open one; ErrLetterSettled beside one that has another mark.
 	SettleLetter(ctx context.Context, by sale.Actor, id int64, state sale.LetterState) (sale.DeadLetter, error)
@@ -43,14 +44,14 @@ type letterBody struct {
 	Reason   string           `json:"reason"`
 	State    sale.LetterState `json:"state"`
 	At       time.Time        `json:"created_at"`
-	Size     int              `json:"size"`    // bytes
+	Size     int64            `json:"size"`    // bytes
 	Excerpt  string           `json:"excerpt"` // its beginning; what is not printable is ?
 }
 
 func letterBodyOf(l sale.DeadLetter) letterBody {
 	body := letterBody{
 		ID: l.ID, Sale: l.SaleID, Kind: "hand_over", RID: l.RID, Epoch: l.Epoch, Sequence: l.Sequence,
-		Reason: l.Reason, State: l.State, At: l.At, Size: len(l.Payload),
+		Reason: l.Reason, State: l.State, At: l.At, Size: l.Size,
 	}
 	if l.RID != "" {
 		body.Kind = "reservation"
@@ -77,7 +78,7 @@ func (a *API) listLetters(ctx context.Context, c call) {
 		bad.write(c.w)
 		return
 	}
-	rows, err := c.Letters.DeadLetters(ctx, saleID, state, p)
+	rows, err := c.Letters.DeadLetters(ctx, saleID, state, p, maxExcerpt)
 	if err != nil {
 		a.fail(c, err)
 		return
