@@ -14,6 +14,7 @@ const (
 	receiveMost  = 64              // events of one transaction
 	receiveWait  = time.Second     // for the first of them
 	receiveAgain = time.Second     // after a fault
+	readAgain    = time.Minute     // what this worker cannot read: another one may
 	storeWithin  = 5 * time.Second // of one transaction
 )
 
@@ -28,7 +29,7 @@ const (
 // PaymentDelivery is one event from the stream.
 type PaymentDelivery struct {
 	Event sale.PaymentEvent // zero when Err is set
-	Err   error             // it cannot be decoded, and never will
+	Err   error             // this worker cannot decode it
 	Seq   uint64
 	Reply interface {
 		Ack() error
@@ -108,7 +109,8 @@ func nak(deliveries []PaymentDelivery) error {
 }
 
 // keep stores events, acknowledges them, and applies what is ordinary: the rest is for
-// the scan, of whichever worker.
+// the scan, of whichever worker. What it cannot read it gives back: the provider was
+// answered for it, and a newer worker wrote it, if anybody did.
 func (r *Receiver) keep(ctx context.Context, deliveries []PaymentDelivery) error {
 	events := r.readable(deliveries)
 	if len(events) > 0 {
@@ -127,6 +129,10 @@ func (r *Receiver) keep(ctx context.Context, deliveries []PaymentDelivery) error
 	}
 	var faults []error
 	for _, d := range deliveries {
+		if d.Err != nil {
+			faults = append(faults, d.Reply.NakAfter(readAgain))
+			continue
+		}
 		faults = append(faults, d.Reply.Ack()) // a lost one means a repetition
 	}
 	ids := make([]string, len(events))
@@ -136,8 +142,7 @@ func (r *Receiver) keep(ctx context.Context, deliveries []PaymentDelivery) error
 	return errors.Join(append(faults, r.apply.applyNow(ctx, ids))...)
 }
 
-// readable are the events among deliveries. What is none was not written by a
-// worker: it stays in the stream, for people to read.
+// readable are the events among deliveries.
 func (r *Receiver) readable(deliveries []PaymentDelivery) []sale.PaymentEvent {
 	var events []sale.PaymentEvent
 	for _, d := range deliveries {

@@ -260,7 +260,7 @@ func TestReceiver_AcknowledgesWhatIsStoredAndNothingElse(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), receiveAgain+receiveWait/2)
 		defer cancel()
 		r.Run(ctx)
-		if opened != 2 || len(rows.stored) != 2 || *first != (replies{acks: 1}) || *second != (replies{acks: 1}) || *third != (replies{acks: 1}) {
+		if opened != 2 || len(rows.stored) != 2 || *first != (replies{acks: 1}) || *second != (replies{acks: 1}) || *third != (replies{naks: 1}) {
 			t.Errorf("opened %d times, %d stored, replies %v %v %v", opened, len(rows.stored), *first, *second, *third)
 		}
 		if n.shown != 1 || len(rows.tried) != 0 || len(p.soon) != 1 {
