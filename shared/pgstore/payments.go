@@ -100,20 +100,41 @@ func storePayments(ctx context.Context, tx pgx.Tx, events []sale.PaymentEvent) (
 	return done, nil
 }
 
-// UnappliedPayments returns events that are to be applied and of whose order
-// something is known, at most limit, by the time they were received. They begin
-// behind the event after, or with the first one when that is zero. What waits for an
-// order that is not there yet costs an index entry, and hides nothing.
-func (s *Store) UnappliedPayments(ctx context.Context, after sale.Payment, limit int) ([]sale.Payment, error) {
-	waiting, err := read(ctx, s, scanPayment, `
-		SELECT `+paymentColumns+` FROM payments p
-		WHERE p.applied_at IS NULL AND (p.received_at, p.event_id) > ($1, $2)
-			AND (EXISTS (SELECT FROM orders o WHERE o.id = p.order_id) OR EXISTS (SELECT FROM releases r WHERE r.rid = p.order_id))
-		ORDER BY p.received_at, p.event_id LIMIT $3`, after.ReceivedAt, after.EventID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read unapplied payments: %w", err)
+// UnappliedPayments looks at events that are to be applied, at most limit, by the time
+// they were received, and returns those of whose order something is known. They begin
+// behind the event after, or with the first one when that is zero; next is where to go
+// on, zero behind the last. However many wait for orders that never come, one call
+// costs as much as limit.
+func (s *Store) UnappliedPayments(ctx context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error) {
+	type looked struct {
+		sale.Payment
+		known bool
 	}
-	return waiting, nil
+	scan := func(row pgx.CollectableRow) (l looked, err error) {
+		l.Payment, err = scanPayment(withMore{row, []any{&l.known}})
+		return l, err
+	}
+	page, err := read(ctx, s, scan, `
+		SELECT `+paymentColumns+`,
+			EXISTS (SELECT FROM orders o WHERE o.id = p.order_id) OR EXISTS (SELECT FROM releases r WHERE r.rid = p.order_id)
+		FROM (
+			SELECT * FROM payments
+			WHERE applied_at IS NULL AND (received_at, event_id) > ($1, $2)
+			ORDER BY received_at, event_id LIMIT $3
+		) p
+		ORDER BY p.received_at, p.event_id`, after.ReceivedAt, after.EventID, limit)
+	if err != nil {
+		return nil, next, fmt.Errorf("cannot read unapplied payments: %w", err)
+	}
+	for _, l := range page {
+		if l.known {
+			known = append(known, l.Payment)
+		}
+	}
+	if len(page) == limit {
+		next = page[limit-1].Payment
+	}
+	return known, next, nil
 }
 
 // PaymentsOpen counts what is open: refunds that are owed, and events that wait to

@@ -101,7 +101,7 @@ func TestStorePayments_TheFirstOfAnIDStays(t *testing.T) {
 	}
 	storePayment(t, s, e, StoredBefore)
 	storePayment(t, s, other, StoredOtherwise)
-	if none, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10); err != nil || len(none) != 0 {
+	if none, _, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10); err != nil || len(none) != 0 {
 		t.Errorf("%d events of orders that nobody knows, error %v", len(none), err)
 	}
 	if owed, waiting, err := s.PaymentsOpen(t.Context()); err != nil || owed != 0 || waiting != 2 {
@@ -142,15 +142,15 @@ func TestApplyPayment_BeforeItsOrderWaits(t *testing.T) {
 	surplus := success(rs[2])
 	wantPayment(t, s, surplus, sale.PaymentWaits, "")
 	order(t, s, batchOf("phone", rs...))
-	waiting, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 2)
-	if err != nil || len(waiting) != 2 {
+	waiting, next, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 2)
+	if err != nil || len(waiting) != 2 || next != waiting[1] {
 		t.Fatalf("%d waiting, error %v", len(waiting), err)
 	}
 	if a := applyPayment(t, s, refund.EventID, nil); a.Result != sale.PaymentWaits { // its payment waits too
 		t.Errorf("refund first: %s", a.Result)
 	}
-	rest, err := s.UnappliedPayments(t.Context(), waiting[1], 2)
-	if err != nil || len(rest) != 1 || rest[0].EventID != surplus.EventID {
+	rest, end, err := s.UnappliedPayments(t.Context(), next, 2)
+	if err != nil || len(rest) != 1 || end != (sale.Payment{}) || rest[0].EventID != surplus.EventID {
 		t.Errorf("the rest: %+v, error %v", rest, err)
 	}
 	for i, want := range []sale.PaymentResult{sale.PaymentPaid, sale.PaymentRefunded, sale.PaymentOwed} {
@@ -160,6 +160,30 @@ func TestApplyPayment_BeforeItsOrderWaits(t *testing.T) {
 	}
 	wantState(t, s, rs[0], sale.OrderRefunded)
 	wantHeld(t, s, "phone", 1)
+}
+
+func TestUnappliedPayments_ThoseOfOrdersThatNeverComeHideNothing(t *testing.T) {
+	t.Parallel()
+	const unknown, page = 30_000, 500
+	s := newStore(t)
+	rs := ordered(t, s, "phone", 1, 1)
+	exec(t, s, `INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, received_at)
+		SELECT 'e-' || n, 'payment.succeeded', gen_random_uuid(), 1, 'CNY', false, now(), now() - interval '1 minute' FROM generate_series(1, $1::int) n`, unknown)
+	storePayment(t, s, success(rs[0]), StoredNew)
+	found, calls := 0, 0
+	for next := (sale.Payment{}); ; {
+		known, behind, err := s.UnappliedPayments(t.Context(), next, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += len(known)
+		if next, calls = behind, calls+1; next == (sale.Payment{}) {
+			break
+		}
+	}
+	if found != 1 || calls != unknown/page+1 {
+		t.Errorf("%d found in %d calls", found, calls)
+	}
 }
 
 func TestApplyPayment_WrongAmountsAndFailuresDoNothing(t *testing.T) {

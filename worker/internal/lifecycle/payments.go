@@ -18,7 +18,7 @@ import (
 const (
 	paymentsEvery   = 500 * time.Millisecond // between scans for events that wait
 	paymentsSoon    = 20 * time.Millisecond  // after an event that is not the ordinary one, so that several are scanned together
-	paymentsPage    = 100                    // events of one read
+	paymentsPage    = 500                    // events of one read
 	paymentsAtOnce  = 4                      // transactions at a time: fewer than a worker has connections
 	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
 	paymentWithin   = 5 * time.Second        // of one transaction
@@ -52,8 +52,9 @@ type AppliedPayment struct {
 
 // paymentRows are the events and what they change.
 type paymentRows interface {
-	// UnappliedPayments returns events that may be applied, behind after, oldest first.
-	UnappliedPayments(ctx context.Context, after sale.Payment, limit int) ([]sale.Payment, error)
+	// UnappliedPayments looks at limit events behind after, oldest first, and returns
+	// those that may be applied; next is where to go on, zero behind the last.
+	UnappliedPayments(ctx context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error)
 	// PayPending applies those of the events that pay for pending orders: nearly all.
 	PayPending(ctx context.Context, eventIDs []string) (paid []string, err error)
 	// ApplyPayment applies a stored event, once, or says what it needs.
@@ -117,18 +118,14 @@ func (p *Payments) scan(ctx context.Context) error {
 	var faults []error
 	pause := paymentsSoon
 	defer func() { p.pause = pause }()
-	for ctx.Err() == nil && len(faults) < paymentsFaults {
+	for first := true; first || p.cursor != (sale.Payment{}) && ctx.Err() == nil && len(faults) < paymentsFaults; first = false {
 		read, cancel := context.WithTimeout(ctx, callWithin)
-		page, err := p.rows.UnappliedPayments(read, p.cursor, paymentsPage)
+		page, next, err := p.rows.UnappliedPayments(read, p.cursor, paymentsPage)
 		cancel()
 		if err != nil {
 			return err
 		}
-		if len(page) == 0 {
-			p.cursor = sale.Payment{}
-			break
-		}
-		p.cursor = page[len(page)-1]
+		p.cursor = next
 		ids := make([]string, len(page))
 		for i, e := range page {
 			ids[i] = e.EventID

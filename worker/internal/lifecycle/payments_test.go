@@ -31,9 +31,13 @@ type fakeRows struct {
 	stored  []sale.PaymentEvent
 }
 
-func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limit int) ([]sale.Payment, error) {
+func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error) {
 	i := slices.IndexFunc(f.waiting, func(p sale.Payment) bool { return p.EventID == after.EventID }) + 1
-	return f.waiting[i:min(i+limit, len(f.waiting))], nil
+	known = f.waiting[i:min(i+limit, len(f.waiting))]
+	if len(known) == limit {
+		next = known[limit-1]
+	}
+	return known, next, nil
 }
 
 func (f *fakeRows) PayPending(_ context.Context, eventIDs []string) (paid []string, err error) {
