@@ -334,11 +334,14 @@ func (w *world) countTickets(reservations []sale.Reservation) map[sale.Status]in
 }
 
 // epoch is the sale's, as Postgres has it: a worker rebuilds what a restarted Redis may have lost.
-func (w *world) epoch() int64 {
+func (w *world) epoch() (epoch int64) {
 	w.t.Helper()
-	now, err := w.store.Entry(w.context(), w.entry.ID)
-	w.must(err)
-	return now.Epoch
+	w.eventually("the sale is read", func() bool { // the pool may have connections to a server that was killed
+		now, err := w.store.Entry(w.context(), w.entry.ID)
+		epoch = now.Epoch
+		return err == nil
+	})
+	return epoch
 }
 
 // orders are the sale's rows.
