@@ -139,7 +139,7 @@ func (p *paying) facts(ctx context.Context) (f sale.PaymentFacts, err error) {
 	if e.Type == sale.RefundSucceeded {
 		err = p.refundFacts(ctx, &f)
 	}
-	if p.late != nil && f.Order != nil && p.late.Of == f.Order.RID {
+	if p.late != nil && f.Order != nil && p.late.Of == f.Order.RID && p.late.Epoch == p.done.Epoch { // an epoch that is over may have had too few units
 		f.Refused = p.late.Refused
 	}
 	return f, err

@@ -419,6 +419,13 @@ func TestApplyPayment_LateWithoutAUnitIsOwed(t *testing.T) {
 	order(t, s, batchOf("phone", append(others, again)...))
 	refused := lateUnit(rs[0])
 	refused.Refused = sale.OwedNoUnit
+	stale, early := *refused, success(rs[0])
+	stale.Epoch = 0
+	storePayment(t, s, early, StoredNew)
+	if a := applyPayment(t, s, early.EventID, &stale); !a.NeedsUnit {
+		t.Errorf("refused at an epoch that is over: %+v", a)
+	}
+	exec(t, s, `DELETE FROM payments WHERE event_id = $1`, early.EventID)
 	for i, c := range []struct {
 		late *LateUnit
 		want sale.OwedReason

@@ -11,7 +11,7 @@ import (
 // comes last, but for a late payment, whose order is made as any other's.
 func (p *paying) write(ctx context.Context) error {
 	d := &p.done
-	if d.NeedsUnit && p.late != nil && p.late.Of == d.Order.RID {
+	if d.NeedsUnit && p.late.hasUnit() && p.late.Of == d.Order.RID {
 		if err := p.orderLate(ctx); err != nil {
 			return err
 		}
