@@ -124,10 +124,9 @@ func (p paymentsBack) Keep(ctx context.Context) (events int, err error) {
 
 // Apply leaves what needs a new unit, or waits for something, to the ordinary loop.
 func (p paymentsBack) Apply(ctx context.Context) error {
-	var after sale.Payment
-	for {
-		page, err := p.store.UnappliedPayments(ctx, after, paymentsPage)
-		if err != nil || len(page) == 0 {
+	for after := (sale.Payment{}); ; {
+		page, next, err := p.store.UnappliedPayments(ctx, after, paymentsPage)
+		if err != nil {
 			return err
 		}
 		for _, event := range page {
@@ -135,6 +134,9 @@ func (p paymentsBack) Apply(ctx context.Context) error {
 				return err
 			}
 		}
-		after = page[len(page)-1]
+		if next == (sale.Payment{}) {
+			return nil
+		}
+		after = next
 	}
 }

@@ -301,7 +301,7 @@ func TestRestoreRefunded_ItsPaymentsSayWhetherTheUnitCameBack(t *testing.T) {
 	if _, held, err := stockOf(t, s, "phone"); err != nil || held != 1 {
 		t.Errorf("%d held, %v", held, err)
 	}
-	waiting, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10)
+	waiting, _, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10)
 	if err != nil || len(waiting) != 0 {
 		t.Errorf("waiting: %+v, %v", waiting, err)
 	}
