@@ -101,7 +101,7 @@ func (l *Loader) Run(ctx context.Context, saleID string) (Done, error) {
 	var err error
 	for range maxFences {
 		done, err = l.once(ctx, saleID)
-		if !errors.Is(err, sale.ErrFence) {
+		if !errors.Is(err, sale.ErrFence) || l.overtaken(ctx, done.Entry) {
 			break
 		}
 		l.Log.Warn("load starts over", "sale", saleID, "epoch", done.Entry.Epoch, "error", err)
@@ -158,16 +158,11 @@ func (l *Loader) once(ctx context.Context, saleID string) (done Done, err error)
 	return done, l.finish(ctx, &done)
 }
 
-// begin finds the epoch to load, or that Redis is live at Postgres's already.
+// begin finds the epoch to load, or that Redis is live at Postgres's already. An entry in
+// the catalogue that is newer than Postgres's is of a Postgres that was restored old:
+// then even the same epoch is another one, and nothing would replace that entry.
 func (l *Loader) begin(ctx context.Context, saleID string) (e sale.Entry, live bool, err error) {
 	if e, err = l.Truth.Entry(ctx, saleID); err != nil {
-		return e, false, err
-	}
-	snapshot, _, err := l.Stock.Snapshot(ctx, saleID, e.Epoch)
-	switch {
-	case err == nil && e.Epoch > 0:
-		return e, true, nil
-	case err != nil && !errors.Is(err, sale.ErrStale):
 		return e, false, err
 	}
 	call, cancel := context.WithTimeout(ctx, callWithin)
@@ -176,8 +171,16 @@ func (l *Loader) begin(ctx context.Context, saleID string) (e sale.Entry, live b
 	if err != nil {
 		return e, false, err
 	}
+	stray := announced.NewerThan(e)
+	snapshot, _, err := l.Stock.Snapshot(ctx, saleID, e.Epoch)
+	switch {
+	case err == nil && e.Epoch > 0 && !stray:
+		return e, true, nil
+	case err != nil && !errors.Is(err, sale.ErrStale):
+		return e, false, err
+	}
 	above := snapshot.Epoch
-	if announced.Epoch > e.Epoch { // else it is Postgres's own
+	if stray { // else it is Postgres's own
 		above = max(above, announced.Epoch)
 	}
 	e, err = l.Truth.BeginLoad(ctx, saleID, above)
