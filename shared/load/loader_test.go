@@ -16,14 +16,18 @@ type stores struct {
 	live      int64      // epoch at which Redis answers, 0 when it has lost the sale
 	meta      int64      // epoch that meta of Redis knows
 
-	begun []int64 // epochs handed out
+	loading int64   // latest epoch that a load has begun with
+	begun   []int64 // all of them
 	flip  func(epoch int64) error
 }
 
 func (s *stores) Entry(context.Context, string) (sale.Entry, error) { return s.entry, nil }
 
 func (s *stores) BeginLoad(_ context.Context, _ string, above int64) (sale.Entry, error) {
-	s.entry.Epoch, s.entry.Rebuilding, s.entry.Rev = max(s.entry.Epoch, above)+1, true, s.entry.Rev+1
+	if !s.entry.Rebuilding || s.loading >= s.entry.Epoch || s.entry.Epoch <= above { // else it was requested
+		s.entry.Epoch, s.entry.Rebuilding, s.entry.Rev = max(s.entry.Epoch, above)+1, true, s.entry.Rev+1
+	}
+	s.loading = s.entry.Epoch
 	s.begun = append(s.begun, s.entry.Epoch)
 	return s.entry, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"sluice/shared/sale"
 )
@@ -83,6 +84,41 @@ func TestLoadState_CountsAndListsOfOneSale(t *testing.T) {
 	}
 	if _, err := s.LoadState(t.Context(), "nothing"); !errors.Is(err, ErrNoSale) {
 		t.Errorf("error = %v, want ErrNoSale", err)
+	}
+}
+
+// Postgres has sent everything while Redis still takes in the first page.
+func TestCount_LastsAsLongAsItsPartsTake(t *testing.T) {
+	t.Parallel()
+	const statement = 200 * time.Millisecond
+	url := schemaURL(t)
+	prepared := openStore(t, url)
+	if _, err := prepared.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	loaded(t, prepared, "phone", 10)
+	s, err := Open(t.Context(), Config{URL: url, StatementTimeout: statement})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	order(t, s, batchOf("phone", reservations(3)...))
+	if _, err := s.BeginLoad(t.Context(), "phone", 0); err != nil {
+		t.Fatal(err)
+	}
+	tickets := 0
+	err = s.Count(t.Context(), "phone", 2, sale.LoadParts{
+		Live:     func(sale.Live) error { return nil },
+		Allow:    func([]string) error { return nil },
+		Adjusted: func([]sale.Adjustment) error { return nil },
+		Tickets: func(page []sale.LoadTicket) error {
+			tickets += len(page)
+			time.Sleep(3 * statement)
+			return nil
+		},
+	})
+	if err != nil || tickets != 3 {
+		t.Errorf("%d tickets, error %v", tickets, err)
 	}
 }
 

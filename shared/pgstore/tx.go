@@ -50,9 +50,16 @@ func (s *Store) bulkTx(ctx context.Context, options pgx.TxOptions, fn func(pgx.T
 	})
 }
 
-// snapshotTx is bulkTx for reading several tables as of one moment.
+// snapshotTx is bulkTx for reading several tables as of one moment. It locks no row, so
+// the caller may take its time with what Postgres has sent: until Postgres hears of it
+// again the transaction is idle.
 func (s *Store) snapshotTx(ctx context.Context, fn func(pgx.Tx) error) error {
-	return s.bulkTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, fn)
+	return s.bulkTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '15min'`); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
 }
 
 // querier is a pool or a transaction.
