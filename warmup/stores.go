@@ -21,7 +21,7 @@ import (
 const (
 	statementTimeout = 30 * time.Second
 	redisTimeout     = 5 * time.Second
-	maxConns         = 4 // the lock of a sale holds one
+	maxConns         = 4 // the locks of sales share one
 )
 
 // pointApplied is a failpoint: Postgres has the catalogue. Those of a load follow.

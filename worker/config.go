@@ -55,7 +55,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
 	fs.DurationVar(&c.drain, "drain", time.Second, "time to answer buyers on after SIGTERM while unready")
 	fs.DurationVar(&c.expireEvery, "expire-every", time.Second, "how often to look for orders that were not paid in time")
-	fs.IntVar(&c.rebuilds, "rebuilds", 4, "most sales that this worker rebuilds at a time; each takes two connections to Postgres")
+	fs.IntVar(&c.rebuilds, "rebuilds", 4, "most sales that this worker counts and loads at a time, each with a connection to Postgres; any number may wait for orders")
 	fs.DurationVar(&c.retire.Every, "retire-every", 10*time.Second, "how often to look for sales that are over")
 	fs.DurationVar(&c.retire.Retention, "retention", 24*time.Hour, "time from a sale's end until it is retired, if nothing is left to be done then")
 	fs.DurationVar(&c.retire.ForgetAfter, "forget-after", time.Hour, "time for which the catalogue says that a sale is retired")

@@ -30,9 +30,9 @@ type healing struct {
 }
 
 func openHealing(ctx context.Context, c config) (h healing, err error) {
-	// The lock of a sale holds one connection, its count another, retiring and
-	// reconciling are one sale at a time; one is for the looks.
-	conns := 2*c.rebuilds + 5
+	// Each count holds a connection, the locks of sales share one, reconciling holds one
+	// and its reads another; the others are for short calls.
+	conns := c.rebuilds + 3 + rebuild.Looking
 	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
 		return healing{}, err

@@ -71,6 +71,10 @@ type Loader struct {
 	Queue Queue
 	Hit   func(point string) error // its error ends the run; never nil
 	Log   *slog.Logger
+
+	// Room lets a run count and load, which is what costs, until leave; nil lets all at
+	// once. To wait for orders takes no room: other sales must not wait for this one's.
+	Room func(ctx context.Context) (leave func(), err error)
 }
 
 // Outcome says how a run ended without an error.

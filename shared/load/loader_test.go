@@ -18,7 +18,7 @@ type stores struct {
 
 	loading int64   // latest epoch that a load has begun with
 	begun   []int64 // all of them
-	flip  func(epoch int64) error
+	flip    func(epoch int64) error
 }
 
 func (s *stores) Entry(context.Context, string) (sale.Entry, error) { return s.entry, nil }

@@ -74,9 +74,21 @@ func (l *Loader) acknowledged(ctx context.Context, saleID string, last uint64) (
 	return done && err == nil, err
 }
 
+func (l *Loader) enter(ctx context.Context) (leave func(), err error) {
+	if l.Room == nil {
+		return func() {}, nil
+	}
+	return l.Room(ctx)
+}
+
 // fill counts, loads and flips. Postgres is read while Redis takes in what was read
 // before, a few pages at a time.
 func (l *Loader) fill(ctx context.Context, done *Done, token string) error {
+	leave, err := l.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
 	start := time.Now()

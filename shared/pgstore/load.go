@@ -4,72 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/shared/sale"
 )
-
-const unlockTimeout = 2 * time.Second
-
-// saleLock is the advisory lock of the sale $1 in this schema; recoveryLock is of no
-// sale, and takes the empty one.
-const (
-	saleLock     = `hashtextextended('sluice/sale/' || current_schema() || '/' || $1, 0)`
-	recoveryLock = `hashtextextended('sluice/recovery/' || current_schema() || '/' || $1, 0)`
-)
-
-// LockSale makes the caller the only process that loads or rebuilds the sale,
-// or returns ErrLocked at once. The lock lives as long as its connection, one
-// of the pool: it ends with unlock or when Postgres loses the connection.
-func (s *Store) LockSale(ctx context.Context, saleID string) (unlock func(), err error) {
-	unlock, err = s.lockSession(ctx, saleLock, saleID)
-	if err != nil {
-		return nil, fmt.Errorf("cannot lock sale %s: %w", saleID, err)
-	}
-	return unlock, nil
-}
-
-func (s *Store) lockSession(ctx context.Context, key, of string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
-	defer cancel()
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var locked bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+key+`)`, of).Scan(&locked); err != nil {
-		dropConn(conn)
-		return nil, err
-	}
-	if !locked {
-		conn.Release()
-		return nil, ErrLocked
-	}
-	return func() { unlockSession(conn, key, of) }, nil
-}
-
-// unlockSession gives the connection back without the lock, whatever happens: one
-// that does not answer is closed, and Postgres ends the lock with it.
-func unlockSession(conn *pgxpool.Conn, key, of string) {
-	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
-	defer cancel()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+key+`)`, of); err != nil {
-		dropConn(conn)
-		return
-	}
-	conn.Release()
-}
-
-// dropConn closes a connection whose session state is unknown. It is given up
-// either way, so an error of Close tells nobody anything.
-func dropConn(conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
-	defer cancel()
-	_ = conn.Hijack().Close(ctx)
-}
 
 // BeginLoad gives the caller an epoch of its own to load: the one that was requested,
 // if nobody has begun with it, else the next. It is above the given one in any case. The

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"sluice/shared/sale"
 )
@@ -19,37 +18,14 @@ const (
 	keepDays = 366 * 24 * time.Hour
 )
 
-const reconcileLock = `hashtextextended('sluice/reconcile/' || current_schema(), 0)`
-
 // LockReconciliation makes the caller the only process that reconciles, or returns
-// ErrLocked at once. The lock lives as long as its connection.
+// ErrLocked at once.
 func (s *Store) LockReconciliation(ctx context.Context) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
-	defer cancel()
-	conn, err := s.pool.Acquire(ctx)
+	unlock, err = s.lockSession(ctx, reconcileLock)
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock the reconciliation: %w", err)
 	}
-	var locked bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+reconcileLock+`)`).Scan(&locked); err != nil {
-		dropConn(conn)
-		return nil, fmt.Errorf("cannot lock the reconciliation: %w", err)
-	}
-	if !locked {
-		conn.Release()
-		return nil, fmt.Errorf("cannot lock the reconciliation: %w", ErrLocked)
-	}
-	return func() { unlockReconciliation(conn) }, nil
-}
-
-func unlockReconciliation(conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
-	defer cancel()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+reconcileLock+`)`); err != nil {
-		dropConn(conn)
-		return
-	}
-	conn.Release()
+	return unlock, nil
 }
 
 // BeginReconciliation begins a run, unless one began less than apart ago: then run is 0.

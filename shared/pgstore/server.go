@@ -74,7 +74,7 @@ func mustBeCurrent(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // LockRecovery makes the caller the only process that compares the server with the
-// other stores and brings it back, or returns ErrLocked at once. See LockSale.
+// other stores and brings it back, or returns ErrLocked at once.
 func (s *Store) LockRecovery(ctx context.Context) (unlock func(), err error) {
-	return s.lockSession(ctx, recoveryLock, "")
+	return s.lockSession(ctx, recoveryLock)
 }

@@ -45,6 +45,7 @@ const connectTimeout = 5 * time.Second
 type Store struct {
 	pool        *pgxpool.Pool
 	callTimeout time.Duration
+	locks       saleLocks
 }
 
 // Open reads the configuration and makes the pool. It does not wait for a

@@ -3,6 +3,7 @@ package rebuild
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,7 +18,6 @@ import (
 const (
 	lookEvery   = time.Second            // how long a loss may go unnoticed
 	lookAgain   = 100 * time.Millisecond // before the second look, which decides
-	looking     = 8                      // sales at a time: one whose shard hangs must not keep the others
 	lookWithin  = 5 * time.Second        // of one round's read, and of one sale's look
 	firstRetry  = time.Second            // after a run that failed
 	lastRetry   = 15 * time.Second
@@ -25,6 +25,10 @@ const (
 	// After a run that another one has overtaken: longer than most rebuilds take.
 	overtakenPause = 2*sale.AnswersOver + firstRetry
 )
+
+// Looking is how many sales are looked at at a time: one whose shard hangs must not keep
+// the others. Each look takes a connection to Redis, and no load should wait for it.
+const Looking = 8
 
 // Truth is Postgres.
 type Truth interface {
@@ -41,7 +45,7 @@ type Truth interface {
 type Rebuilds struct {
 	truth   Truth
 	loader  *load.Loader
-	most    int
+	room    chan struct{} // holds one for every sale that is being loaded
 	metrics *Metrics
 	log     *slog.Logger
 	poked   chan struct{}
@@ -59,14 +63,25 @@ type retry struct {
 	pause time.Duration
 }
 
-// New prepares the loop: most is how many sales one worker rebuilds at a time, hit is
-// called at every point of a load.
+// New prepares the loop: most is how many sales one worker counts and loads at a time,
+// however many wait for their orders; hit is called at every point of a load.
 func New(truth Truth, stock load.Stock, queue load.Queue, most int, hit func(point string) error, metrics *Metrics, log *slog.Logger) *Rebuilds {
-	return &Rebuilds{
-		truth:  truth,
-		loader: &load.Loader{Truth: truth, Stock: stock, Queue: queue, Hit: hit, Log: log},
-		most:   most, metrics: metrics, log: log, poked: make(chan struct{}, 1),
+	r := &Rebuilds{
+		truth:   truth,
+		room:    make(chan struct{}, most),
+		metrics: metrics, log: log, poked: make(chan struct{}, 1),
 		running: make(map[string]bool), retries: make(map[string]retry),
+	}
+	r.loader = &load.Loader{Truth: truth, Stock: stock, Queue: queue, Hit: hit, Log: log, Room: r.enter}
+	return r
+}
+
+func (r *Rebuilds) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case r.room <- struct{}{}:
+		return func() { <-r.room }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("no room to load: %w", ctx.Err())
 	}
 }
 
@@ -100,7 +115,7 @@ func (r *Rebuilds) look(ctx context.Context) error {
 	rebuilding := 0
 	faults := make([]error, len(all))
 	var looks errgroup.Group
-	looks.SetLimit(looking)
+	looks.SetLimit(Looking)
 	for i, e := range all {
 		switch {
 		case e.Retired || e.Epoch == 0: // gone as it should, or not loaded yet

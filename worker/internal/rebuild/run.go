@@ -8,12 +8,12 @@ import (
 	"sluice/shared/sale"
 )
 
-// start runs the rebuild of a sale beside others, unless enough are under way here, or
-// the last one of this sale calls for a pause.
+// start runs the rebuild of a sale beside others, unless the last one of this sale calls
+// for a pause.
 func (r *Rebuilds) start(ctx context.Context, e sale.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running[e.ID] || len(r.running) >= r.most || time.Now().Before(r.retries[e.ID].at) {
+	if r.running[e.ID] || time.Now().Before(r.retries[e.ID].at) {
 		return
 	}
 	r.running[e.ID] = true
