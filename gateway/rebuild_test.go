@@ -28,6 +28,15 @@ func newLosableStores(t *testing.T) (*stores, *devstack.Server) {
 // rebuild makes the sale live at the next epoch with these tickets, as a worker does.
 func (s *stores) rebuild(t *testing.T, e sale.Entry, tickets ...sale.Ticket) sale.Entry {
 	t.Helper()
+	s.flip(t, e, tickets...)
+	e.Rev, e.Rebuilding = e.Rev+1, false
+	s.announce(t, e)
+	return e
+}
+
+// flip makes it live in Redis, and nobody is told.
+func (s *stores) flip(t *testing.T, e sale.Entry, tickets ...sale.Ticket) {
+	t.Helper()
 	loaded := make([]redisstock.LoadTicket, len(tickets))
 	for i, ticket := range tickets {
 		loaded[i] = redisstock.LoadTicket{Ticket: ticket, HoldsSlot: true}
@@ -37,9 +46,28 @@ func (s *stores) rebuild(t *testing.T, e sale.Entry, tickets ...sale.Ticket) sal
 	must(t, s.stock.LoadTickets(t.Context(), e.ID, e.Epoch, "rebuild", loaded))
 	must(t, s.stock.Flip(t.Context(), "rebuild", redisstock.Live{Entry: e, Total: e.Total, Stock: e.Total - n,
 		Rank: n, Accepted: n, Served: n, Unpaid: n}))
-	e.Rev, e.Rebuilding = e.Rev+1, false
+}
+
+// A load that ends here is begun again if Redis is lost once more, and may order what
+// this epoch does not know.
+func TestLostRedis_TicketsWaitForTheEndOfTheRebuild(t *testing.T) {
+	t.Parallel()
+	s, _ := newLosableStores(t)
+	e := s.sell(t, 5)
+	g := s.startReady(t)
+	g.untilWarm(e.ID)
+	gone := g.attempt(e.ID, "bob")
+	g.expectStatus(gone, http.StatusAccepted)
+	e.Epoch, e.Rev, e.Rebuilding = 2, 2, true
 	s.announce(t, e)
-	return e
+	g.until("the gateway knows of the rebuild", func() bool {
+		_, metrics := g.opsGet("/metrics")
+		return !strings.Contains(metrics, "sluice_sales_not_live 0")
+	})
+	s.flip(t, e)
+	for _, path := range []string{gone.header.Get("Location"), "/v1/sales/" + e.ID + "/tickets/me"} {
+		g.expect(g.do(http.MethodGet, path, "bob"), http.StatusServiceUnavailable, "unavailable")
+	}
 }
 
 func TestLostRedis_IsUnavailableUntilTheNextEpochAndTicketsAreAsBefore(t *testing.T) {

@@ -71,8 +71,13 @@ type call func(ctx context.Context, epoch int64) (sale.Snapshot, []*sale.Ticket,
 // read asks with the announced epoch, and takes in what the reply says of the sale.
 func (r *Reader) read(s *catalog.Sale, ask call) ([]*sale.Ticket, error) {
 	e := s.Entry()
-	if e.Retired {
+	switch {
+	case e.Retired:
 		return nil, ErrRetired
+	case e.Rebuilding:
+		// Redis may be live at this epoch already and still lose it: what the next one is
+		// made of is not known before Postgres has said that this one is the sale's.
+		return nil, fmt.Errorf("cannot read tickets: the sale is being rebuilt: %w", sale.ErrStale)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 	defer cancel()
