@@ -5,6 +5,7 @@
 //	announce   gateways stop selling
 //	fence      Redis refuses everything but this load, which has a random token
 //	wait       longer than any gateway answers 202 for what was reserved before
+//	save       what is queued in older epochs and has no outcome is handed over again
 //	order      workers order every hand-over up to the last one in the stream
 //	count      Postgres, as of one moment: what is free, and a ticket of every row
 //	load       the tickets, behind the fence

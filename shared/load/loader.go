@@ -41,6 +41,8 @@ type Truth interface {
 	SetLastSequence(ctx context.Context, saleID string, epoch int64, sequence uint64) error
 	Count(ctx context.Context, saleID string, epoch int64, parts sale.LoadParts) error
 	FinishLoad(ctx context.Context, saleID string, epoch int64) (sale.Entry, error)
+	// Undecided returns those of rids that nothing was decided about.
+	Undecided(ctx context.Context, rids []string) ([]string, error)
 }
 
 // Stock is Redis. Fence, the loads and Flip fail with sale.ErrFence once another load
@@ -53,12 +55,16 @@ type Stock interface {
 	LoadTickets(ctx context.Context, saleID string, epoch int64, token string, tickets []sale.LoadTicket) error
 	Flip(ctx context.Context, token string, l sale.Live) error
 	DropOlderEpochs(ctx context.Context, saleID string, epoch int64) error
+	// OlderEpochs are those of which tickets are left; EachTicket reads them, fenced or not.
+	OlderEpochs(ctx context.Context, saleID string, epoch int64) ([]int64, error)
+	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 }
 
 // Queue is JetStream, with the catalogue.
 type Queue interface {
 	Announced(ctx context.Context, saleID string) (sale.Entry, bool, error)
 	PutEntry(ctx context.Context, e sale.Entry) (changed bool, err error)
+	Publish(ctx context.Context, h sale.HandOver) (seq uint64, err error)
 	LastSequence(ctx context.Context, saleID string) (uint64, error)
 	Acknowledged(ctx context.Context, saleID string, sequence uint64) (bool, error)
 	NotifySnapshot(s sale.Snapshot) error
@@ -92,6 +98,7 @@ type Done struct {
 	Outcome Outcome
 	Entry   sale.Entry
 	Last    uint64 // sequence up to which hand-overs were ordered
+	Saved   int    // reservations that only Redis had, handed over again
 	Tickets int
 	Live    sale.Live
 	// How long the steps took.

@@ -80,6 +80,14 @@ func (s *stores) Flip(_ context.Context, _ string, l sale.Live) error {
 
 func (s *stores) DropOlderEpochs(context.Context, string, int64) error { return nil }
 
+func (s *stores) Undecided(context.Context, []string) ([]string, error) { return nil, nil }
+
+func (s *stores) OlderEpochs(context.Context, string, int64) ([]int64, error) { return nil, nil }
+
+func (s *stores) EachTicket(context.Context, string, int64, func(sale.Ticket) error) error {
+	return nil
+}
+
 func (s *stores) Announced(context.Context, string) (sale.Entry, bool, error) {
 	return s.announced, s.announced.Epoch > 0, nil
 }
@@ -94,6 +102,7 @@ func (s *stores) PutEntry(_ context.Context, e sale.Entry) (bool, error) {
 
 func (s *stores) LastSequence(context.Context, string) (uint64, error)       { return 0, nil }
 func (s *stores) Acknowledged(context.Context, string, uint64) (bool, error) { return true, nil }
+func (s *stores) Publish(context.Context, sale.HandOver) (uint64, error)     { return 0, nil }
 func (s *stores) NotifySnapshot(sale.Snapshot) error                         { return nil }
 
 func (s *stores) run(t *testing.T) Done {

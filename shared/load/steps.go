@@ -24,6 +24,9 @@ func (l *Loader) settleOlder(ctx context.Context, done *Done) (err error) {
 	if err := l.Hit(Waited); err != nil {
 		return err
 	}
+	if err := l.saveQueued(ctx, done); err != nil {
+		return err
+	}
 	if done.Last, err = l.lastSequence(ctx, e.ID); err != nil {
 		return err
 	}
