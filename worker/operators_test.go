@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"sluice/shared/devstack"
+	"sluice/shared/pgstore"
 	"sluice/shared/sale"
 	"sluice/worker/internal/fulfil"
 )
@@ -314,5 +315,22 @@ func TestAdjustment_BegunWhileRedisIsAwayHappensOnceItIsBack(t *testing.T) {
 	w.entry = st[0].Entry
 	w.wantUnits(12, 12)
 	w.audit()
+	w.stopped(p)
+}
+
+// The sequences of a stream that was made anew are below those that the rebuild noted.
+func TestOperators_DeadLetterOfBeforeARebuildHoldsNoUnit(t *testing.T) {
+	t.Parallel()
+	w := newLosableWorld(t, 10)
+	p, ops := w.startWithAdmin("")
+	gone := w.reserve(1)
+	letter := w.newLetter(pgstore.Unreadable{SaleID: w.entry.ID, Epoch: 1, Sequence: 1001, Header: []byte(letterHeader), Body: letterBody(gone[0])})
+	w.flushRedis()
+	w.live()
+	execSQL(t, w.postgresURL, `UPDATE rebuilds SET last_seq = 1000`)
+	w.wantAnswer(w.operate(ops, "POST", fmt.Sprintf("/admin/v1/dead-letters/%d/retry", letter), ""), 409, "/problems/decided")
+	if e := w.wantAudited(); e.Held != 0 || e.Redis.Stock != 10 {
+		t.Errorf("%d held, %d in stock", e.Held, e.Redis.Stock)
+	}
 	w.stopped(p)
 }

@@ -107,12 +107,18 @@ func (a *API) retryLetter(ctx context.Context, c call) {
 			return errDecided
 		}
 		c.sale = l.SaleID
-		if st, err := c.standing(ctx); err != nil || st.Retired {
+		st, err := c.standing(ctx)
+		if err != nil || st.Retired {
 			return cmp.Or(err, ErrRetired)
 		}
 		h, err := c.HandOvers.Reread(l)
 		if err != nil {
 			return err
+		}
+		if h.Epoch < st.Epoch && !st.Rebuilding {
+			// The rebuild counted its units as free. In a stream that was made anew since,
+			// this would pass for a hand-over that the rebuild had ordered.
+			return errDecided
 		}
 		rids := each(h.Reservations, func(r sale.Reservation) string { return r.RID })
 		undecided, err := c.Letters.Undecided(ctx, rids)
