@@ -88,9 +88,10 @@ func (s *Server) Restart(ctx context.Context) error {
 	}
 }
 
-// Close stops the server, frees its port and removes its directory.
+// Close ends the server, frees its port and removes its directory. The server is not
+// let write down what is removed: the last checkpoint of a Postgres may take many seconds.
 func (s *Server) Close() error {
-	return errors.Join(s.Stop(), s.discard())
+	return errors.Join(s.current().Stop(s.death, stopGrace), s.discard())
 }
 
 // discard is Close for a server that has ended. The backends of a killed Postgres
