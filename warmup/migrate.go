@@ -18,7 +18,7 @@ func runMigrate(ctx context.Context, in input) error {
 	fs.Int64Var(&stream.MaxMessagesPerSale, "stream-max-messages", 0, "most hand-overs of one sale; 0 keeps what is set, at first 1,000,000")
 	fs.IntVar(&stream.Replicas, "stream-replicas", 0, "copies of the streams and the catalogue, 1 or 3; 0 keeps what is set, at first 1")
 	fs.DurationVar(&stream.PaymentsMaxAge, "payments-max-age", 0, "how long payment events can be replayed; 0 keeps what is set, at first 168h")
-	fs.Int64Var(&stream.PaymentsMaxBytes, "payments-max-bytes", 0, "most `bytes` of payment events; 0 keeps what is set, at first 256 MiB")
+	fs.Int64Var(&stream.PaymentsMaxBytes, "payments-max-bytes", 0, "most `bytes` of payment events; 0 keeps what is set, at first 2 GiB")
 	if err := service.Parse(fs, in.args, in.getenv); err != nil {
 		return err
 	}

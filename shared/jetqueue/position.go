@@ -32,15 +32,17 @@ func (q *Queue) lastSequence(ctx context.Context, name, subject string) (uint64,
 	return msg.Sequence, nil
 }
 
-// Acknowledged reports whether the consumer of a sale has acknowledged
-// everything up to a sequence. It fails when there is no consumer yet.
+// Acknowledged reports whether the consumer of a sale has acknowledged everything up to
+// a sequence, or everything that there is, when the stream was made anew or an older
+// copy took its place. It fails when there is no consumer yet.
 func (q *Queue) Acknowledged(ctx context.Context, saleID string, sequence uint64) (bool, error) {
+	last, err := q.LastSequence(ctx, saleID)
+	if err != nil {
+		return false, err
+	}
 	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
 	if err != nil {
 		return false, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
 	}
-	info := consumer.CachedInfo() // as of that call
-	// In a stream that was lost and made anew the floor starts over.
-	idle := info.NumPending == 0 && info.NumAckPending == 0
-	return idle || info.AckFloor.Stream >= sequence, nil
+	return consumer.CachedInfo().AckFloor.Stream >= min(sequence, last), nil // as of that call
 }

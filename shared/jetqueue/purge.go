@@ -100,14 +100,15 @@ func (q *Queue) messages(ctx context.Context, stream jetstream.Stream, saleID st
 	return int(info.State.Subjects[subject]), nil
 }
 
-// Usage is how full the stream is. A cap of 0 or less is none.
+// Usage is how full the streams are. A cap of 0 or less is none.
 type Usage struct {
-	Bytes, MaxBytes    int64          // of all hand-overs together
-	Messages           map[string]int // hand-overs, by sale
-	MaxMessagesPerSale int64
+	Bytes, MaxBytes                 int64          // of all hand-overs together
+	Messages                        map[string]int // hand-overs, by sale
+	MaxMessagesPerSale              int64
+	PaymentsBytes, PaymentsMaxBytes int64 // of all payment events
 }
 
-// Usage reads how full the stream is.
+// Usage reads how full the streams are.
 func (q *Queue) Usage(ctx context.Context) (Usage, error) {
 	stream, err := q.js.Stream(ctx, StreamName)
 	if err != nil {
@@ -124,6 +125,12 @@ func (q *Queue) Usage(ctx context.Context) (Usage, error) {
 	for subject, n := range info.State.Subjects {
 		u.Messages[strings.TrimPrefix(subject, ordersPrefix)] = int(n)
 	}
+	payments, err := q.js.Stream(ctx, PaymentsStream)
+	if err != nil {
+		return Usage{}, fmt.Errorf("cannot read how full stream %s is: %w", PaymentsStream, err)
+	}
+	p := payments.CachedInfo()
+	u.PaymentsBytes, u.PaymentsMaxBytes = int64(p.State.Bytes), p.Config.MaxBytes
 	return u, nil
 }
 

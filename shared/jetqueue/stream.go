@@ -31,7 +31,7 @@ type StreamConfig struct {
 	MaxMessagesPerSale int64         // default 1,000,000
 	Replicas           int           // of everything, 1 or 3; default 1
 	PaymentsMaxAge     time.Duration // how long payment events can be replayed; default 7 days
-	PaymentsMaxBytes   int64         // of all payment events together; default 256 MiB
+	PaymentsMaxBytes   int64         // of all payment events together; default 2 GiB
 }
 
 const (

@@ -4,21 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Standing tells one incarnation of the stream and the bucket from another.
+// Standing tells one incarnation of the streams and the bucket from another.
 type Standing struct {
-	Incarnation string // differs once the stream or the bucket was made anew
-	LastSeq     uint64 // of the stream; it goes back only when an older copy was put in its place
+	Incarnation string // differs once a stream or the bucket was made anew
+	LastSeq     uint64 // of the hand-overs; it goes back only when an older copy was put in their place
 }
 
 // Upkeep makes the streams and the bucket again if they are gone, with the caps that
-// the streams had when this process last saw them, and returns how the stream of
-// hand-overs and the bucket stand. What was in
-// them is for others to bring back. An existing one is never changed.
+// the streams had when this process last saw them, and returns how they stand. What was
+// in them is for others to bring back. An existing one is never changed.
 func (q *Queue) Upkeep(ctx context.Context) (Standing, error) {
 	stream, err := q.keepStream(ctx)
 	if err != nil {
@@ -28,24 +28,32 @@ func (q *Queue) Upkeep(ctx context.Context) (Standing, error) {
 	if err != nil {
 		return Standing{}, fmt.Errorf("cannot keep bucket %s: %w", BucketName, err)
 	}
-	if err := q.keepPayments(ctx, stream.Config.Replicas); err != nil {
-		return Standing{}, err
+	payments, err := q.keepPayments(ctx, stream.Config.Replicas)
+	if err != nil {
+		return Standing{}, fmt.Errorf("cannot keep stream %s: %w", PaymentsStream, err)
 	}
-	return Standing{
-		Incarnation: stream.Created.UTC().Format(time.RFC3339Nano) + " " + bucket.Created.UTC().Format(time.RFC3339Nano),
-		LastSeq:     stream.State.LastSeq,
-	}, nil
+	return Standing{Incarnation: madeOf(stream, bucket, payments), LastSeq: stream.State.LastSeq}, nil
+}
+
+func madeOf(streams ...*jetstream.StreamInfo) string {
+	made := make([]string, len(streams))
+	for i, s := range streams {
+		made[i] = s.Created.UTC().Format(time.RFC3339Nano)
+	}
+	return strings.Join(made, " ")
 }
 
 func (q *Queue) keepStream(ctx context.Context) (*jetstream.StreamInfo, error) {
 	stream, err := q.js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		cfg := q.configSeen()
-		q.log.Error("stream is gone and made anew", "stream", StreamName, "max_bytes", cfg.MaxBytes,
-			"max_messages_per_sale", cfg.MaxMessagesPerSale, "replicas", cfg.Replicas)
 		stream, err = q.js.CreateStream(ctx, cfg.stream())
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another worker was first
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another worker was first
 			stream, err = q.js.Stream(ctx, StreamName)
+		case err == nil:
+			q.log.Error("stream was gone and is made anew", "stream", StreamName, "max_bytes", cfg.MaxBytes,
+				"max_messages_per_sale", cfg.MaxMessagesPerSale, "replicas", cfg.Replicas)
 		}
 	}
 	if err != nil {
@@ -66,34 +74,39 @@ func (q *Queue) configSeen() StreamConfig {
 
 // keepPayments makes an empty stream: what was not in Postgres yet is lost with the old
 // one, unless the provider sends it again.
-func (q *Queue) keepPayments(ctx context.Context, replicas int) error {
+func (q *Queue) keepPayments(ctx context.Context, replicas int) (*jetstream.StreamInfo, error) {
 	stream, err := q.js.Stream(ctx, PaymentsStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		q.mu.Lock()
 		cfg := q.paymentsSeen
 		q.mu.Unlock()
 		cfg.Replicas = replicas
-		q.log.Error("stream is gone and made anew", "stream", PaymentsStream)
-		return q.ensurePayments(ctx, cfg)
+		if err := q.ensurePayments(ctx, cfg); err != nil {
+			return nil, err
+		}
+		q.log.Error("stream was gone and is made anew", "stream", PaymentsStream)
+		stream, err = q.js.Stream(ctx, PaymentsStream)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep stream %s: %w", PaymentsStream, err)
+		return nil, err
 	}
-	c := stream.CachedInfo().Config
+	info := stream.CachedInfo()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.paymentsSeen = StreamConfig{PaymentsMaxAge: c.MaxAge, PaymentsMaxBytes: c.MaxBytes}
-	return nil
+	q.paymentsSeen = StreamConfig{PaymentsMaxAge: info.Config.MaxAge, PaymentsMaxBytes: info.Config.MaxBytes}
+	return info, nil
 }
 
 // keepBucket also forgets the handle that this process had of one that is gone.
 func (q *Queue) keepBucket(ctx context.Context, replicas int) (*jetstream.StreamInfo, error) {
 	catalog, err := q.js.KeyValue(ctx, BucketName)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		q.log.Error("bucket is gone and made anew", "bucket", BucketName)
 		catalog, err = q.js.CreateKeyValue(ctx, catalogueConfig(replicas))
-		if errors.Is(err, jetstream.ErrBucketExists) {
+		switch {
+		case errors.Is(err, jetstream.ErrBucketExists):
 			catalog, err = q.js.KeyValue(ctx, BucketName)
+		case err == nil:
+			q.log.Error("bucket was gone and is made anew", "bucket", BucketName)
 		}
 	}
 	if err != nil {

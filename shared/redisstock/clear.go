@@ -3,6 +3,8 @@ package redisstock
 import (
 	"context"
 	"fmt"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // clearing is how many epochs one call clears away: each is nine keys.
@@ -13,18 +15,46 @@ const clearing = 100
 // left. The server frees the memory in the background, so a large sale does not
 // hold up the others. Repeated, it changes nothing.
 func (c *Client) Clear(ctx context.Context, saleID string, epoch int64) error {
-	for newest := epoch; newest >= 0; newest -= clearing {
+	if err := c.rdb.Unlink(ctx, keys(saleID, epoch)...).Err(); err != nil {
+		return fmt.Errorf("cannot clear sale %s: %w", saleID, err)
+	}
+	return c.DropOlderEpochs(ctx, saleID, epoch)
+}
+
+// DropOlderEpochs removes what is left of a sale's epochs before the given one, by
+// name: a search would go through the keys of every sale. The server frees the memory
+// in the background. It may be repeated.
+func (c *Client) DropOlderEpochs(ctx context.Context, saleID string, epoch int64) error {
+	for newest := epoch - 1; newest >= 0; newest -= clearing {
 		var names []string
 		for e := newest; e >= 0 && e > newest-clearing; e-- {
-			of := keys(saleID, e)
-			if e != epoch {
-				of = of[1:] // meta is of all epochs
-			}
-			names = append(names, of...)
+			names = append(names, keys(saleID, e)[1:]...) // meta is of all epochs
 		}
 		if err := c.rdb.Unlink(ctx, names...).Err(); err != nil {
-			return fmt.Errorf("cannot clear sale %s: %w", saleID, err)
+			return fmt.Errorf("cannot remove old epochs of sale %s: %w", saleID, err)
 		}
 	}
 	return nil
+}
+
+// OlderEpochs lists those of the last hundred epochs before the given one of which Redis
+// still has tickets, the newest first.
+func (c *Client) OlderEpochs(ctx context.Context, saleID string, epoch int64) ([]int64, error) {
+	var older []int64
+	there := make(map[int64]*redis.IntCmd)
+	_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for e := epoch - 1; e >= max(0, epoch-clearing); e-- {
+			there[e] = p.Exists(ctx, ticketsKey(saleID, e))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for old epochs of sale %s: %w", saleID, err)
+	}
+	for e := epoch - 1; e >= max(0, epoch-clearing); e-- {
+		if there[e].Val() == 1 {
+			older = append(older, e)
+		}
+	}
+	return older, nil
 }

@@ -19,9 +19,10 @@ type Metrics struct {
 	streamUsed *prometheus.GaugeVec // by cap
 }
 
-// Caps of the stream.
+// Caps of the streams.
 const (
 	usedBytes    = "bytes"
+	usedPayments = "bytes_of_payments"
 	usedMessages = "hand_overs_of_a_sale" // of the fullest
 )
 
@@ -41,10 +42,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		purged: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sluice_hand_overs_purged_total", Help: "Acknowledged hand-overs that this worker removed from the stream."}),
 		streamUsed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "sluice_stream_used_ratio", Help: "How much of a cap of the stream is in use, 0 to 1."}, []string{"cap"}),
+			Name: "sluice_stream_used_ratio", Help: "How much of a cap of the streams is in use, 0 to 1."}, []string{"cap"}),
 	}
 	m.streamUsed.WithLabelValues(usedBytes)
 	m.streamUsed.WithLabelValues(usedMessages)
+	m.streamUsed.WithLabelValues(usedPayments)
 	for _, kind := range retirement.Kinds() {
 		m.blocked.WithLabelValues(kind)
 	}

@@ -19,7 +19,7 @@ const (
 	paymentsEvery   = 500 * time.Millisecond // between scans for events that wait
 	paymentsSoon    = 20 * time.Millisecond  // after an event that is not the ordinary one, so that several are scanned together
 	paymentsPage    = 500                    // events of one read
-	paymentsAtOnce  = 4                      // transactions at a time: fewer than a worker has connections
+	paymentsAtOnce  = 2                      // transactions at a time: they take connections that orders are made with
 	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
 	paymentWithin   = 5 * time.Second        // of one transaction
 	latePlaces      = 8                      // orders that expired in each other's place: each had its own time to pay

@@ -20,11 +20,12 @@ const (
 	nearlyFull       = 0.8             // share of a cap from which somebody should look
 )
 
-// StreamUsage is how full the stream is. A cap of 0 or less is none.
+// StreamUsage is how full the streams are. A cap of 0 or less is none.
 type StreamUsage struct {
-	Bytes, MaxBytes    int64
-	Messages           map[string]int // hand-overs, by sale
-	MaxMessagesPerSale int64
+	Bytes, MaxBytes                 int64
+	Messages                        map[string]int // hand-overs, by sale
+	MaxMessagesPerSale              int64
+	PaymentsBytes, PaymentsMaxBytes int64
 }
 
 // keptHandOvers are the hand-overs that the stream keeps.
@@ -115,11 +116,14 @@ func (p *Purging) look(ctx context.Context) (StreamUsage, error) {
 		}
 	}
 	bytes, messages := share(usage.Bytes, usage.MaxBytes), share(int64(most), usage.MaxMessagesPerSale)
+	payments := share(usage.PaymentsBytes, usage.PaymentsMaxBytes)
 	p.metrics.streamUsed.WithLabelValues(usedBytes).Set(bytes)
 	p.metrics.streamUsed.WithLabelValues(usedMessages).Set(messages)
-	if max(bytes, messages) >= nearlyFull && p.full.Allow() {
+	p.metrics.streamUsed.WithLabelValues(usedPayments).Set(payments)
+	if max(bytes, messages, payments) >= nearlyFull && p.full.Allow() {
 		p.log.Error("stream is nearly full", "bytes", usage.Bytes, "max_bytes", usage.MaxBytes,
-			"fullest_sale", fullest, "hand_overs", most, "max_hand_overs_per_sale", usage.MaxMessagesPerSale)
+			"fullest_sale", fullest, "hand_overs", most, "max_hand_overs_per_sale", usage.MaxMessagesPerSale,
+			"payments_bytes", usage.PaymentsBytes, "max_payments_bytes", usage.PaymentsMaxBytes)
 	}
 	return usage, nil
 }
