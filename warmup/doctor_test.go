@@ -65,7 +65,7 @@ func TestDoctor_GoodSettingsEarnSingle(t *testing.T) {
 	b.refuse("earn level dev, single is required", "doctor", "-require", "single")
 	b.vars["SLUICE_NATS_MONITOR"] = "http://" + monitor.Addr()
 	b.run("doctor", "-require", "single")
-	b.wants("single", []string{"redis replicas", "redis min-replicas-to-write", "nats SLUICE_ORDERS replicas", "nats KV_SLUICE_SALES replicas",
+	b.wants("single", []string{"redis replicas", "redis min-replicas-to-write", "nats SLUICE_ORDERS replicas", "nats SLUICE_PAYMENTS replicas", "nats KV_SLUICE_SALES replicas",
 		"postgres synchronous_standby_names", "postgres standbys"}, "-require", "single")
 	b.refuse("earn level single, ha is required", "doctor", "-require", "ha")
 	for _, args := range [][]string{{"-require", "none"}, {"-require", "gold"}, {"-nats-monitor", "here"}, {"-timeout", "0s"}, {"-postgres-url", ""}} {

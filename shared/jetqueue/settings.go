@@ -27,7 +27,7 @@ type StreamSettings struct {
 // Settings reads the server's settings. A stream that is not there is left out.
 func (q *Queue) Settings(ctx context.Context) (Settings, error) {
 	s := Settings{Version: q.conn.ConnectedServerVersion()}
-	for _, name := range []string{StreamName, bucketStream} {
+	for _, name := range []string{StreamName, PaymentsStream, bucketStream} {
 		stream, err := q.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			continue

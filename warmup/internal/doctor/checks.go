@@ -47,10 +47,13 @@ func memory(limit int64) string {
 	return fmt.Sprintf("%d MiB", limit>>20)
 }
 
+// streams are those of hand-overs, of payment events and of the catalogue.
+const streams = 3
+
 func natsChecks(f Facts) []Check {
 	n := f.NATS
 	checks := []Check{{Store: storeNATS, Name: "version", Level: Dev, Pass: atLeast(n.Version, 2, 14), Found: n.Version, Missing: "run nats-server 2.14 or newer"}}
-	if len(n.Streams) < 2 {
+	if len(n.Streams) < streams {
 		checks = append(checks, Check{Store: storeNATS, Name: "streams", Level: Dev, Found: "missing", Missing: "run warmup migrate"})
 	}
 	for _, s := range n.Streams {

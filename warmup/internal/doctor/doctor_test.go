@@ -17,7 +17,8 @@ func best() Facts {
 	return Facts{
 		Redis: redisstock.Settings{Version: "7.4.1", AppendOnly: "yes", AppendFsync: "everysec", LastWrite: "ok", MaxMemoryPolicy: "noeviction", Replicas: 1, MinReplicas: 1},
 		NATS: jetqueue.Settings{Version: "2.15.3", Streams: []jetqueue.StreamSettings{
-			{Name: "SLUICE_ORDERS", File: true, Replicas: 3, InStep: 3, Servers: servers}, {Name: "KV_SLUICE_SALES", File: true, Replicas: 3, InStep: 3, Servers: servers}}},
+			{Name: "SLUICE_ORDERS", File: true, Replicas: 3, InStep: 3, Servers: servers}, {Name: "SLUICE_PAYMENTS", File: true, Replicas: 3, InStep: 3, Servers: servers},
+			{Name: "KV_SLUICE_SALES", File: true, Replicas: 3, InStep: 3, Servers: servers}}},
 		Servers:  []NATSServer{{"a", true}, {"b", true}, {"c", true}},
 		Postgres: pgstore.Settings{Version: 150004, Fsync: "on", FullPageWrites: "on", SynchronousCommit: "on", SyncStandbyNames: "*", SyncStandbys: 1},
 		Skew:     map[string]time.Duration{"redis": time.Millisecond},
@@ -50,7 +51,10 @@ func TestExamine_EverySettingCountsForItsLevel(t *testing.T) {
 		"nonsense for a version":       {func(f *Facts) { f.NATS.Version = "dev" }, None},
 		"no streams":                   {func(f *Facts) { f.NATS.Streams = nil }, None},
 		"stream in memory":             {func(f *Facts) { f.NATS.Streams[0].File = false }, Dev},
-		"catalogue in memory":          {func(f *Facts) { f.NATS.Streams[1].File = false }, Dev},
+		"no stream of payments":        {func(f *Facts) { f.NATS.Streams = slices.Delete(f.NATS.Streams, 1, 2) }, None},
+		"payments in memory":           {func(f *Facts) { f.NATS.Streams[1].File = false }, Dev},
+		"catalogue in memory":          {func(f *Facts) { f.NATS.Streams[2].File = false }, Dev},
+		"one copy of payments":         {func(f *Facts) { f.NATS.Streams[1].InStep = 2 }, Single},
 		"one copy":                     {func(f *Facts) { f.NATS.Streams[0].InStep = 1 }, Single},
 		"nobody says about sync":       {func(f *Facts) { f.Servers = nil }, Dev},
 		"one server does not sync":     {func(f *Facts) { f.Servers[1].SyncAlways = false }, Dev},
