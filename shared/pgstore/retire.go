@@ -27,12 +27,18 @@ func (s *Store) Over(ctx context.Context, retention time.Duration) ([]string, er
 	return over, nil
 }
 
+// payingForSale is whether payment p is of sale $1, by a look at its order, or at the
+// release of one that has no row: what is open is few, the orders of a sale are many.
+const payingForSale = `(EXISTS (SELECT FROM orders o WHERE o.id = p.order_id AND o.sale_id = $1)
+	OR EXISTS (SELECT FROM releases r WHERE r.rid = p.order_id AND r.sale_id = $1))`
+
 const remainsQuery = `
 	SELECT greatest(closes_at + $2::interval - now(), interval '0'),
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND state = 'pending'),
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND shown_state <> state AND state IN ('pending', 'paid')),
 		(SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL),
 		(SELECT count(*) FROM stock_adjustments WHERE sale_id = $1 AND finished_at IS NULL),
+		(SELECT count(*) FROM payments p WHERE applied_at IS NULL AND type = 'payment.succeeded' AND ` + payingForSale + `),
 		` + entryColumns + `
 	FROM sales WHERE sale_id = $1`
 
@@ -54,7 +60,7 @@ func remains(ctx context.Context, q querier, saleID string, retention time.Durat
 		return sale.Remains{}, err
 	}
 	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r sale.Remains, err error) {
-		err = row.Scan(append([]any{&r.Wait, &r.Pending, &r.Unshown, &r.Unapplied, &r.Adjusting}, entryFields(&r.Entry)...)...)
+		err = row.Scan(append([]any{&r.Wait, &r.Pending, &r.Unshown, &r.Unapplied, &r.Adjusting, &r.Paying}, entryFields(&r.Entry)...)...)
 		return r, err
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -83,7 +89,7 @@ func (s *Store) Retire(ctx context.Context, saleID string, epoch int64, retentio
 			return nil
 		case r.Entry.Epoch != epoch:
 			return ErrStaleEpoch
-		case r.Entry.Rebuilding || r.Wait > 0 || r.Pending+r.Unshown+r.Unapplied+r.Adjusting > 0:
+		case r.Entry.Rebuilding || r.Wait > 0 || r.Pending+r.Unshown+r.Unapplied+r.Adjusting+r.Paying > 0:
 			return ErrRemains
 		}
 		entry, err = oneEntry(ctx, tx, `

@@ -25,7 +25,11 @@ func TestRetire_OnlyWhatHasNothingLeftToDo(t *testing.T) {
 		"an order not shown": {`INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency, state, shown_state, holds_unit, holds_slot)
 			VALUES (gen_random_uuid(), 'phone', 'ann', 1, '', 1, now(), 1, 'CNY', 'paid', 'pending', true, true)`, `DELETE FROM orders`},
 		"a stock adjustment": {`INSERT INTO stock_adjustments (id, sale_id, delta, state, who, operator, address) VALUES ('a', 'phone', 1, 'counted', '', '', '')`, `DELETE FROM stock_adjustments`},
-		"a release":          {`INSERT INTO releases (rid, sale_id, status, reason, give) VALUES (gen_random_uuid(), 'phone', 'expired', '', 1)`, `DELETE FROM releases`},
+		"a payment of an expired order": {`WITH late AS (INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency, state, shown_state, holds_unit, holds_slot)
+			VALUES (gen_random_uuid(), 'phone', 'ann', 1, '', 1, now(), 1, 'CNY', 'expired', 'expired', false, false) RETURNING id)
+			INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at) SELECT 'late', 'payment.succeeded', id, 1, 'CNY', false, now() FROM late`,
+			`WITH late AS (DELETE FROM payments) DELETE FROM orders`},
+		"a release": {`INSERT INTO releases (rid, sale_id, status, reason, give) VALUES (gen_random_uuid(), 'phone', 'expired', '', 1)`, `DELETE FROM releases`},
 	} {
 		exec(t, s, change.do)
 		if _, err := s.Retire(t.Context(), "phone", 1, time.Minute); !errors.Is(err, ErrRemains) {

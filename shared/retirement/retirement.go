@@ -68,7 +68,7 @@ type Reason struct {
 
 // Kinds are the kinds of reasons, in the order in which they are looked for.
 func Kinds() []string {
-	return []string{kindOpen, kindRebuilding, kindOrders, kindReleases, kindAdjusting, kindTickets, kindRedis, kindHandOff, kindMessages, KindAudit}
+	return []string{kindOpen, kindRebuilding, kindOrders, kindReleases, kindAdjusting, kindTickets, kindPayments, kindRedis, kindHandOff, kindMessages, KindAudit}
 }
 
 // KindAudit is the kind of a reason that needs a person; the others pass.
@@ -81,6 +81,7 @@ const (
 	kindReleases   = "unapplied_releases"
 	kindAdjusting  = "adjustments"
 	kindTickets    = "unshown_orders"
+	kindPayments   = "unapplied_payments"
 	kindRedis      = "not_in_redis"
 	kindHandOff    = "handoff"
 	kindMessages   = "unacknowledged"
@@ -144,6 +145,7 @@ func (r *Retirement) reasons(ctx context.Context, m sale.Remains) ([]Reason, err
 	because(m.Unapplied > 0, kindReleases, "%d releases are not applied", m.Unapplied)
 	because(m.Adjusting > 0, kindAdjusting, "%d stock adjustments are not finished", m.Adjusting)
 	because(m.Unshown > 0, kindTickets, "%d orders are not shown on their tickets", m.Unshown)
+	because(m.Paying > 0, kindPayments, "%d payments are not applied: there may be units for them yet", m.Paying)
 	if m.Entry.Epoch == 0 { // never loaded, so never sold
 		return reasons, nil
 	}

@@ -10,4 +10,5 @@ type Remains struct {
 	Unshown   int64         // open orders whose ticket does not show their state
 	Unapplied int64         // releases that Redis is not known to have applied
 	Adjusting int64         // stock adjustments that are not finished
+	Paying    int64         // successful payments of its orders that are not applied
 }
