@@ -125,6 +125,23 @@ func TestReconcile_OnePlantedDeviationIsToldAndNothingElse(t *testing.T) {
 			execSQL(w.t, w.postgresURL, `INSERT INTO dead_letters (sale_id, epoch, sequence, payload, reason) VALUES ($1, 1, 1, '', 'test')`, w.entry.ID)
 			return nil
 		}, reconcile.DeadLetterOpen, 1, false},
+		"a refund that is owed, beside one that is settled": {func(w *world, _ *redis.Client, _ context.Context, reserved []sale.Reservation) error {
+			execSQL(w.t, w.postgresURL, `
+				WITH twice AS (
+					INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+					SELECT e, 'payment.succeeded', $1::text::uuid, 1, 'CNY', false, now(), 'owed', now() FROM unnest(ARRAY['open', 'settled']) e
+				)
+				INSERT INTO refunds_owed (event_id, order_id, amount, currency, reason, settled_at)
+				VALUES ('open', $1::text::uuid, 1, 'CNY', 'second_payment', NULL), ('settled', $1::text::uuid, 1, 'CNY', 'second_payment', now())`, reserved[0].RID)
+			return nil
+		}, reconcile.RefundOwed, 1, false},
+		"a payment event that waits for long": {func(w *world, _ *redis.Client, _ context.Context, reserved []sale.Reservation) error {
+			// A refund comes before its payment; one of an order that is not there yet is of no sale.
+			execSQL(w.t, w.postgresURL, `INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, received_at) VALUES
+				('waits', 'refund.succeeded', $1::text::uuid, 1, 'CNY', false, now(), now() - interval '1 hour'),
+				('waits for its order', 'refund.succeeded', gen_random_uuid(), 1, 'CNY', false, now(), now() - interval '1 hour')`, reserved[0].RID)
+			return nil
+		}, reconcile.PaymentStuck, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,8 +11,9 @@ import (
 )
 
 // Holdings reads what the sale's rows say, as of one moment; ErrNoSale if there is
-// none. It counts the rows of the sale, for as long as the context allows.
-func (s *Store) Holdings(ctx context.Context, saleID string) (sale.Holdings, error) {
+// none. A payment event is stuck when it is not applied stuckAfter after it came. It counts
+// the rows of the sale, for as long as the context allows.
+func (s *Store) Holdings(ctx context.Context, saleID string, stuckAfter time.Duration) (sale.Holdings, error) {
 	var h sale.Holdings
 	var age *time.Duration
 	var unshown *string
@@ -24,7 +25,9 @@ func (s *Store) Holdings(ctx context.Context, saleID string) (sale.Holdings, err
 			return err
 		}
 		return tx.QueryRow(ctx, `
-			SELECT o.*, r.*, (SELECT count(*) FROM dead_letters WHERE sale_id = $1 AND state = 'open')
+			SELECT o.*, r.*, (SELECT count(*) FROM dead_letters WHERE sale_id = $1 AND state = 'open'),
+				(SELECT count(*) FROM refunds_owed p WHERE settled_at IS NULL AND `+payingForSale+`),
+				(SELECT count(*) FROM payments p WHERE applied_at IS NULL AND received_at <= now() - $2::interval AND `+payingForSale+`)
 			FROM (
 				SELECT count(*), count(*) FILTER (WHERE holds_unit),
 					count(*) FILTER (WHERE shown_state <> state AND state IN ('pending', 'paid')),
@@ -34,8 +37,9 @@ func (s *Store) Holdings(ctx context.Context, saleID string) (sale.Holdings, err
 			) o, (
 				SELECT count(*), count(*) FILTER (WHERE applied_at IS NULL), now() - min(created_at) FILTER (WHERE applied_at IS NULL)
 				FROM releases WHERE sale_id = $1
-			) r`, saleID).
-			Scan(&h.Orders, &h.Holding, &h.Unshown, &unshown, &h.Surplus, &h.Releases, &h.Unapplied, &age, &h.DeadLetters)
+			) r`, saleID, stuckAfter).
+			Scan(&h.Orders, &h.Holding, &h.Unshown, &unshown, &h.Surplus, &h.Releases, &h.Unapplied, &age, &h.DeadLetters,
+				&h.RefundsOwed, &h.PaymentsStuck)
 	})
 	if err != nil {
 		return sale.Holdings{}, fmt.Errorf("cannot read holdings of sale %s: %w", saleID, err)

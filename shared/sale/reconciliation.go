@@ -16,6 +16,8 @@ type Holdings struct {
 	OldestUnshown   string // the rid of the first of them
 	DeadLetters     int64  // open ones
 	Surplus         int64  // orders ever rejected as surplus
+	RefundsOwed     int64  // open ones
+	PaymentsStuck   int64  // payment events that should have been applied long ago
 }
 
 // Free is how many units can be sold.

@@ -22,11 +22,14 @@ const (
 	UnshownStuck   = "unshown"          // orders that their tickets do not show
 	DeadLetterOpen = "dead_letter"      // what nobody has looked at
 	SurplusNew     = "surplus_rejected" // sold by Redis and rejected by Postgres since the last run
+	RefundOwed     = "refund_owed"      // payments that somebody has to give back
+	PaymentStuck   = "payment"          // payment events that nobody applies
 )
 
 // Kinds are all kinds of findings.
 func Kinds() []string {
-	return []string{StockHigh, StockLow, SoldOutFlag, TotalDiffers, HeldRows, NotInRedis, HandOffStuck, NoOutcome, ReleaseStuck, UnshownStuck, DeadLetterOpen, SurplusNew}
+	return []string{StockHigh, StockLow, SoldOutFlag, TotalDiffers, HeldRows, NotInRedis, HandOffStuck, NoOutcome, ReleaseStuck, UnshownStuck, DeadLetterOpen, SurplusNew,
+		RefundOwed, PaymentStuck}
 }
 
 // judge says what is wrong by one look. What counts only once it has lasted is a
@@ -38,6 +41,8 @@ func judge(l look, last sale.Reconciliation, stuckAfter time.Duration) []sale.Fi
 	j.certain(HeldRows, distance(h.Held, h.Holding), "the stock row says %d units are held, %d orders hold one", h.Held, h.Holding)
 	j.certain(DeadLetterOpen, h.DeadLetters, "%d dead letters are open", h.DeadLetters)
 	j.certain(SurplusNew, h.Surplus-last.Surplus, "%d reservations were rejected as surplus", h.Surplus-last.Surplus)
+	j.certain(RefundOwed, h.RefundsOwed, "%d refunds are owed", h.RefundsOwed)
+	j.certain(PaymentStuck, h.PaymentsStuck, "%d payment events are not applied after %v", h.PaymentsStuck, paymentTakes*stuckAfter)
 	j.aged(ReleaseStuck, h.Unapplied, h.OldestUnapplied, "%d releases are not applied, the oldest for %v", h.Unapplied, h.OldestUnapplied.Round(time.Second))
 	j.lasting(UnshownStuck, h.Unshown, h.OldestUnshown, 1, "%d orders are not shown on their tickets, order %s for one", h.Unshown, h.OldestUnshown)
 	if h.Entry.Rebuilding {
@@ -71,6 +76,10 @@ func judge(l look, last sale.Reconciliation, stuckAfter time.Duration) []sale.Fi
 // lostTakes is how many times longer than other loops the one takes that looks for
 // lost hand-overs.
 const lostTakes = 3
+
+// paymentTakes is the same of a payment event, which may wait for a Redis that is away,
+// for a rebuild, or for the event that it overtook.
+const paymentTakes = 3
 
 type judgement struct {
 	look

@@ -30,7 +30,7 @@ func (l look) atRest() bool {
 func (r *Reconciler) look(ctx context.Context, saleID string) (l look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	first, err := r.rows.Holdings(ctx, saleID)
+	first, err := r.rows.Holdings(ctx, saleID, paymentTakes*r.cfg.StuckAfter)
 	if err != nil {
 		return l, err
 	}
@@ -44,7 +44,7 @@ func (r *Reconciler) look(ctx context.Context, saleID string) (l look, err error
 	if l.snapshot, l.handOff, l.inRedis, err = r.snapshot(ctx, first.Entry); err != nil {
 		return l, err
 	}
-	if l.holdings, err = r.rows.Holdings(ctx, saleID); err != nil {
+	if l.holdings, err = r.rows.Holdings(ctx, saleID, paymentTakes*r.cfg.StuckAfter); err != nil {
 		return l, err
 	}
 	l.at = time.Now()

@@ -29,7 +29,7 @@ const Reconciled = "worker.reconciled"
 // rows are what Postgres says, and where the runs are written.
 type rows interface {
 	Entries(ctx context.Context) ([]sale.Entry, error)
-	Holdings(ctx context.Context, saleID string) (sale.Holdings, error)
+	Holdings(ctx context.Context, saleID string, stuckAfter time.Duration) (sale.Holdings, error)
 	LockReconciliation(ctx context.Context) (unlock func(), err error)
 	// BeginReconciliation returns 0 when a run began less than apart ago.
 	BeginReconciliation(ctx context.Context, apart time.Duration) (run int64, err error)
