@@ -31,7 +31,7 @@ func (w *world) calls(saleID string, letter int64) map[string]string {
 		fmt.Sprintf("POST /admin/v1/dead-letters/%d/drop", letter):  "",
 	}
 	calls["POST /admin/v1/reconciliations"] = "{}"
-	for _, list := range []string{"sales", "dead-letters", "audit-log", "reconciliations"} {
+	for _, list := range []string{"sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed"} {
 		calls["GET /admin/v1/"+list] = ""
 	}
 	for _, change := range []string{"pause", "resume", "close", "rebuild"} {
@@ -71,6 +71,18 @@ func (w *world) addSale(id string) {
 	config.ID = id
 	_, err := w.store.Apply(w.context(), []pgstore.SaleConfig{{Sale: config}})
 	w.must(err)
+}
+
+// owe writes down that a second payment of an order is to be refunded.
+func (w *world) owe(rid, event, settledAt string) {
+	w.t.Helper()
+	execSQL(w.t, w.postgresURL, `
+		WITH second AS (
+			INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+			VALUES ($2, 'payment.succeeded', $1::text::uuid, 1, 'CNY', false, now(), 'owed', now())
+		)
+		INSERT INTO refunds_owed (event_id, order_id, amount, currency, reason, settled_at)
+		VALUES ($2, $1::text::uuid, 1, 'CNY', 'second_payment', `+settledAt+`)`, rid, event)
 }
 
 func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
@@ -134,6 +146,14 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	w.handOver(attempts[1:])
 	w.eventuallyAll(sale.StatusConfirmed, attempts)
 
+	// Refunds that are owed.
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed", ""), 200, `{"refunds_owed":[]}`)
+	w.owe(reserved[0].RID, "settled", "now()")
+	w.owe(reserved[0].RID, "open", "NULL")
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed?limit=1", ""), 200,
+		`{"refunds_owed":[{"event_id":"open","order_id":"`+reserved[0].RID+`","amount":1,"currency":"CNY","reason":"second_payment","created_at":"`)
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed", ""), 200, `"event_id":"settled"`)
+
 	// What is wrong with a call.
 	for call, body := range w.calls(w.entry.ID, known) {
 		method, target, _ := strings.Cut(call, " ")
@@ -154,7 +174,7 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	}
 	for query, field := range map[string]string{
 		"audit-log?limit=0": "limit", "audit-log?limit=201": "limit", "audit-log?before=x": "before", "audit-log?sale=A": "sale", "audit-log?limit=1&limit=2": "limit",
-		"audit-log?%zz": "query", "dead-letters?state=gone": "state", "sales/" + w.entry.ID + "/audit?wait=31": "wait",
+		"audit-log?%zz": "query", "refunds-owed?limit=201": "limit", "refunds-owed?before=1": "query", "dead-letters?state=gone": "state", "sales/" + w.entry.ID + "/audit?wait=31": "wait",
 	} {
 		w.wantAnswer(w.operate(ops, "GET", "/admin/v1/"+query, ""), 400, `"field":"`+field+`"`)
 	}

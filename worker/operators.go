@@ -24,7 +24,7 @@ func storesOfOperators(store *pgstore.Store, stock *redisstock.Client, queue *je
 	return adminapi.Stores{
 		Sales: operatorsSales{store}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
 		Evidence: evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
-		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store,
+		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store, Refunds: store,
 		Reconciliations: store, Reconciler: r,
 	}
 }

@@ -126,13 +126,8 @@ func TestReconcile_OnePlantedDeviationIsToldAndNothingElse(t *testing.T) {
 			return nil
 		}, reconcile.DeadLetterOpen, 1, false},
 		"a refund that is owed, beside one that is settled": {func(w *world, _ *redis.Client, _ context.Context, reserved []sale.Reservation) error {
-			execSQL(w.t, w.postgresURL, `
-				WITH twice AS (
-					INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
-					SELECT e, 'payment.succeeded', $1::text::uuid, 1, 'CNY', false, now(), 'owed', now() FROM unnest(ARRAY['open', 'settled']) e
-				)
-				INSERT INTO refunds_owed (event_id, order_id, amount, currency, reason, settled_at)
-				VALUES ('open', $1::text::uuid, 1, 'CNY', 'second_payment', NULL), ('settled', $1::text::uuid, 1, 'CNY', 'second_payment', now())`, reserved[0].RID)
+			w.owe(reserved[0].RID, "settled", "now()")
+			w.owe(reserved[0].RID, "open", "NULL")
 			return nil
 		}, reconcile.RefundOwed, 1, false},
 		"a payment event that waits for long": {func(w *world, _ *redis.Client, _ context.Context, reserved []sale.Reservation) error {

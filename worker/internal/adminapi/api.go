@@ -48,6 +48,7 @@ type Stores struct {
 	Letters   letters
 	HandOvers handOvers
 	Changes   changes
+	Refunds   refunds
 
 	Reconciliations reconciliations
 	Reconciler      reconciler
@@ -81,6 +82,7 @@ func New(token string, log *slog.Logger) *API {
 	a.post("/admin/v1/dead-letters/{id}/retry", a.retryLetter)
 	a.post("/admin/v1/dead-letters/{id}/drop", a.dropLetter)
 	a.get("/admin/v1/audit-log", a.listChanges)
+	a.get("/admin/v1/refunds-owed", a.listRefunds)
 	a.handle("/admin/v1/reconciliations", "GET, HEAD, POST", a.reconciled, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound.write(w) })
 	return a
