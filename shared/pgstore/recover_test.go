@@ -43,7 +43,7 @@ func TestServer_UncheckedIsRefusedUntilItIsNoted(t *testing.T) {
 		t.Errorf("it is %q", server.State)
 	}
 	// The mark of another server process, such as the backup's.
-	must(t, free.NoteServer(t.Context(), Server{StartedAt: server.StartedAt.Add(-time.Hour), State: ServerCurrent}))
+	exec(t, free, `INSERT INTO server_checks (started_at, state) VALUES (pg_postmaster_start_time() - interval '1 hour', 'current')`)
 	refused("another one was checked")
 	server.State = ServerBehind
 	must(t, free.NoteServer(t.Context(), server))
@@ -55,6 +55,28 @@ func TestServer_UncheckedIsRefusedUntilItIsNoted(t *testing.T) {
 	}
 	if again, err := free.Server(t.Context()); err != nil || again != server {
 		t.Errorf("it is %+v, %v", again, err)
+	}
+}
+
+func TestServer_RecoveryThatARestartBrokeOffGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	exec(t, s, `INSERT INTO server_checks (started_at, state) VALUES (pg_postmaster_start_time() - interval '1 hour', 'behind')`)
+	server, err := s.Server(t.Context())
+	must(t, err)
+	if server.State != ServerBehind {
+		t.Errorf("after a restart it is %q", server.State)
+	}
+	other := Server{StartedAt: server.StartedAt.Add(-time.Minute), State: ServerCurrent}
+	must(t, s.NoteServer(t.Context(), other)) // whoever found that out was talking to another server
+	if server, err = s.Server(t.Context()); err != nil || server.State != ServerBehind {
+		t.Errorf("after a note about another one it is %q, %v", server.State, err)
+	}
+	server.State = ServerCurrent
+	must(t, s.NoteServer(t.Context(), server))
+	exec(t, s, `UPDATE server_checks SET started_at = started_at - interval '1 minute'`) // restarted once more
+	if server, err = s.Server(t.Context()); err != nil || server.State != ServerUnknown {
+		t.Errorf("after its recovery and another restart it is %q, %v", server.State, err)
 	}
 }
 

@@ -30,14 +30,17 @@ type Server struct {
 	State     ServerState
 }
 
-// Server says which server process answers and what is known of it.
+// Server says which server process answers and what is known of it. One that nobody has
+// looked at is behind when another was that had this data: its recovery was broken off,
+// and a comparison might not see what is still missing.
 func (s *Store) Server(ctx context.Context) (Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	var server Server
 	err := s.pool.QueryRow(ctx, `
 		SELECT pg_postmaster_start_time(),
-			coalesce((SELECT state FROM server_checks WHERE started_at = pg_postmaster_start_time()), '')`).
+			coalesce((SELECT state FROM server_checks WHERE started_at = pg_postmaster_start_time()),
+				(SELECT state FROM server_checks WHERE state = 'behind' LIMIT 1), '')`).
 		Scan(&server.StartedAt, &server.State)
 	if err != nil {
 		return Server{}, fmt.Errorf("cannot read which postgres answers: %w", err)
@@ -45,11 +48,17 @@ func (s *Store) Server(ctx context.Context) (Server, error) {
 	return server, nil
 }
 
-// NoteServer notes what was found about a server process.
+// NoteServer notes what was found about the server process that answers, and nothing when
+// that is another one by now: what was found is not about its data. Once it is current,
+// those that were behind with the same data are forgotten.
 func (s *Store) NoteServer(ctx context.Context, server Server) error {
 	err := s.update(ctx, `
-		INSERT INTO server_checks (started_at, state) VALUES ($1, $2)
-		ON CONFLICT (started_at) DO UPDATE SET state = EXCLUDED.state, checked_at = now()`,
+		WITH noted AS (
+			INSERT INTO server_checks (started_at, state) SELECT $1, $2 WHERE pg_postmaster_start_time() = $1
+			ON CONFLICT (started_at) DO UPDATE SET state = EXCLUDED.state, checked_at = now()
+			RETURNING started_at, state
+		)
+		DELETE FROM server_checks c USING noted n WHERE n.state = 'current' AND c.state = 'behind' AND c.started_at <> n.started_at`,
 		server.StartedAt, string(server.State))
 	if err != nil {
 		return fmt.Errorf("cannot note that postgres is %s: %w", server.State, err)
