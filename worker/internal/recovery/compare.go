@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	latest = 1000 // tickets of a sale that are compared
+	compared = 2000 // tickets that one statement looks up
 
 	// A Redis that does not answer keeps Postgres waiting for this long. Then its sales
 	// count as unknown: a shard that is down must not keep the others' orders.
@@ -47,14 +48,15 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 	return "", r.bearWith(errors.Join(faults...))
 }
 
-// catalogues are the sales as Postgres and as JetStream have them.
+// catalogues are the sales as Postgres and as JetStream have them. Postgres is read
+// last: whatever is announced meanwhile was there before.
 func (r *Recovery) catalogues(ctx context.Context) (entries, announced []sale.Entry, err error) {
-	if entries, err = r.truth.Entries(ctx); err != nil {
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	if announced, err = r.queue.Entries(call); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, callWithin)
-	defer cancel()
-	announced, err = r.queue.Entries(ctx)
+	entries, err = r.truth.Entries(ctx)
 	return entries, announced, err
 }
 
@@ -75,28 +77,58 @@ func (r *Recovery) bearWith(err error) error {
 	return nil
 }
 
-// compareSale looks up the tickets that moved last. A sale that Redis has lost tells
-// nothing.
+// compareSale looks up every ticket that has an outcome. Which of them moved last does
+// not say which commit was the last: tickets are settled by several workers, and by loops
+// that come later. A Redis that is not live tells as much, by what it has kept.
 func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, err error) {
 	snapshot, err := r.snapshot(ctx, e.ID, e.Epoch)
-	if errors.Is(err, sale.ErrStale) {
-		if snapshot.Epoch > e.Epoch {
-			return fmt.Sprintf("Redis has sale %s at epoch %d, Postgres at %d", e.ID, snapshot.Epoch, e.Epoch), nil
+	if err != nil && !errors.Is(err, sale.ErrStale) {
+		return "", err
+	}
+	if snapshot.Epoch > e.Epoch {
+		// Loads do not wait for the comparison: one may have begun since.
+		later, err := r.handedOut(ctx, e.ID)
+		if err != nil {
+			return "", err
 		}
-		return "", nil
+		if later < snapshot.Epoch {
+			return fmt.Sprintf("Redis has sale %s at epoch %d, Postgres at %d", e.ID, snapshot.Epoch, later), nil
+		}
 	}
-	if err != nil {
+	missing := 0
+	look := pages{size: compared, flush: func(tickets []sale.Ticket) error {
+		n, err := r.truth.Missing(ctx, tickets)
+		if missing += n; missing > 0 {
+			return cmp.Or(err, errEnough)
+		}
+		return err
+	}}
+	err = r.stock.EachTicket(ctx, e.ID, snapshot.Epoch, func(t sale.Ticket) error {
+		if t.Status == sale.StatusQueued {
+			return nil
+		}
+		return look.add(t)
+	})
+	if err == nil {
+		err = look.end()
+	}
+	if missing == 0 {
 		return "", err
 	}
-	newest := newestTickets{}
-	if err := r.stock.EachTicket(ctx, e.ID, e.Epoch, newest.add); err != nil {
-		return "", err
+	return fmt.Sprintf("tickets of sale %s are not in it, %d of some", e.ID, missing), nil
+}
+
+// errEnough ends a look at tickets that has found what it looks for.
+var errEnough = errors.New("some are missing")
+
+// handedOut is the epoch of a sale in Postgres, 0 when it has no such sale.
+func (r *Recovery) handedOut(ctx context.Context, saleID string) (int64, error) {
+	entries, err := r.truth.Entries(ctx)
+	i := slices.IndexFunc(entries, func(e sale.Entry) bool { return e.ID == saleID })
+	if err != nil || i < 0 {
+		return 0, err
 	}
-	missing, err := r.truth.Missing(ctx, newest.list())
-	if err != nil || missing == 0 {
-		return "", err
-	}
-	return fmt.Sprintf("%d of the %d tickets of sale %s that moved last", missing, len(newest.list()), e.ID), nil
+	return entries[i].Epoch, nil
 }
 
 func (r *Recovery) snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, error) {
@@ -104,22 +136,4 @@ func (r *Recovery) snapshot(ctx context.Context, saleID string, epoch int64) (sa
 	defer cancel()
 	snapshot, _, err := r.stock.Snapshot(ctx, saleID, epoch)
 	return snapshot, err
-}
-
-// newestTickets are those with an outcome that moved last.
-type newestTickets struct{ tickets []sale.Ticket }
-
-func (n *newestTickets) add(t sale.Ticket) error {
-	if t.Status == sale.StatusQueued {
-		return nil
-	}
-	if n.tickets = append(n.tickets, t); len(n.tickets) >= 4*latest {
-		n.tickets = n.list()
-	}
-	return nil
-}
-
-func (n *newestTickets) list() []sale.Ticket {
-	slices.SortFunc(n.tickets, func(a, b sale.Ticket) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	return n.tickets[:min(len(n.tickets), latest)]
 }

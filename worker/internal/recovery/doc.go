@@ -12,9 +12,8 @@
 // nothing is decided on a state that is over, and what has to be right about a recovery
 // is right because nobody else writes.
 //
-// Compare reads the tickets that moved last. A ticket shows an outcome only after its
-// commit, so one that Postgres does not know is a commit that is gone, and the commits
-// that are gone are the last ones.
+// Compare reads the tickets. One shows an outcome only after its commit, so one that
+// Postgres does not know is a commit that is gone.
 //
 // Recover goes from what frees units to what takes them: catalogue, closed tickets, open
 // tickets by rank, hand-overs in the stream, payments. Then Redis is rebuilt. Each step may be

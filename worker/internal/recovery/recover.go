@@ -71,20 +71,21 @@ func newestOf(entries, announced []sale.Entry) []sale.Entry {
 type restored struct {
 	*Recovery
 	entry    sale.Entry
+	at       int64    // epoch whose tickets Redis has, 0 when it has none
 	paid     []string // rids of tickets that say paid
 	refunded []sale.Ticket
 	expired  map[string]string // rid of the order that would replace an expired one → the expired one
 }
 
 func (s *restored) restore(ctx context.Context, known sale.Entry) error {
-	live, err := s.liveEpoch(ctx, known)
-	if err != nil {
+	var err error
+	if s.at, err = s.keptEpoch(ctx, known); err != nil {
 		return err
 	}
-	if s.entry, err = s.truth.Adopt(ctx, known, live); err != nil || s.entry.Retired {
+	if s.entry, err = s.truth.Adopt(ctx, known, s.at); err != nil || s.entry.Retired {
 		return err
 	}
-	if live > 0 {
+	if s.at > 0 {
 		if err := s.fromTickets(ctx); err != nil {
 			return err
 		}
@@ -94,14 +95,12 @@ func (s *restored) restore(ctx context.Context, known sale.Entry) error {
 	return s.fromStream(ctx)
 }
 
-// liveEpoch is the epoch that Redis is live at, 0 when it is at none.
-func (s *restored) liveEpoch(ctx context.Context, known sale.Entry) (int64, error) {
+// keptEpoch is the epoch whose tickets Redis has, 0 when it knows of none. It need not
+// be live: a Redis that was restarted too has kept what it had written down.
+func (s *restored) keptEpoch(ctx context.Context, known sale.Entry) (int64, error) {
 	snapshot, err := s.snapshot(ctx, known.ID, known.Epoch)
-	if errors.Is(err, sale.ErrStale) && snapshot.Epoch > known.Epoch {
-		snapshot, err = s.snapshot(ctx, known.ID, snapshot.Epoch)
-	}
 	if errors.Is(err, sale.ErrStale) {
-		return 0, nil
+		err = nil
 	}
 	return snapshot.Epoch, err
 }
@@ -110,11 +109,11 @@ func (s *restored) liveEpoch(ctx context.Context, known sale.Entry) (int64, erro
 // came back and was sold again is there for its second buyer; then duplicates, whose
 // holders are there by then.
 func (s *restored) fromTickets(ctx context.Context) error {
-	closed := pages{flush: func(tickets []sale.Ticket) error { return s.closed(ctx, tickets) }}
-	duplicates := pages{flush: closed.flush}
+	closed := pages{size: page, flush: func(tickets []sale.Ticket) error { return s.closed(ctx, tickets) }}
+	duplicates := pages{size: page, flush: closed.flush}
 	var open []sale.Reservation
 	var late []sale.Ticket
-	err := s.stock.EachTicket(ctx, s.entry.ID, s.entry.Epoch, func(t sale.Ticket) error {
+	err := s.stock.EachTicket(ctx, s.entry.ID, s.at, func(t sale.Ticket) error {
 		switch {
 		case t.Reason == sale.ReasonDuplicate:
 			late = append(late, t)
@@ -158,7 +157,7 @@ func (s *restored) fromTickets(ctx context.Context) error {
 }
 
 func (s *restored) adjusted(ctx context.Context) error {
-	moved, err := s.stock.Adjusted(ctx, s.entry.ID, s.entry.Epoch)
+	moved, err := s.stock.Adjusted(ctx, s.entry.ID, s.at)
 	if err != nil || len(moved) == 0 {
 		return err
 	}
@@ -260,12 +259,13 @@ func (s *restored) finish(ctx context.Context) error {
 
 // pages passes tickets on a page at a time.
 type pages struct {
+	size    int
 	flush   func([]sale.Ticket) error
 	tickets []sale.Ticket
 }
 
 func (p *pages) add(t sale.Ticket) error {
-	if p.tickets = append(p.tickets, t); len(p.tickets) == page {
+	if p.tickets = append(p.tickets, t); len(p.tickets) == p.size {
 		return p.end()
 	}
 	return nil

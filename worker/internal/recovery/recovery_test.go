@@ -24,6 +24,8 @@ type world struct {
 	missing    int
 	announced  []sale.Entry
 	live       int64 // epoch of Redis
+	dead       bool  // Redis has that epoch, and is another process than the one it was live in
+	loads      bool  // the first list of entries is followed by a load's
 	redisErr   error
 	tickets    []sale.Ticket
 	moved      []sale.Adjustment
@@ -46,7 +48,13 @@ func (w *world) Lock(context.Context) (func(), bool, error) { return func() {}, 
 
 type truth struct{ *world }
 
-func (t truth) Entries(context.Context) ([]sale.Entry, error) { return t.entries, nil }
+func (t truth) Entries(context.Context) ([]sale.Entry, error) {
+	entries := slices.Clone(t.entries)
+	if t.loads {
+		t.entries[0].Epoch = t.live
+	}
+	return entries, nil
+}
 
 func (w *world) Missing(_ context.Context, tickets []sale.Ticket) (int, error) {
 	w.note("compare %d", len(tickets))
@@ -101,13 +109,16 @@ func (w *world) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Sn
 	switch {
 	case w.redisErr != nil:
 		return sale.Snapshot{}, sale.HandOff{}, w.redisErr
-	case epoch != w.live:
+	case epoch != w.live || w.dead:
 		return s, sale.HandOff{}, sale.ErrStale
 	}
 	return s, sale.HandOff{}, nil
 }
 
-func (w *world) EachTicket(_ context.Context, _ string, _ int64, visit func(sale.Ticket) error) error {
+func (w *world) EachTicket(_ context.Context, _ string, epoch int64, visit func(sale.Ticket) error) error {
+	if epoch == 0 || epoch != w.live {
+		return nil
+	}
 	for _, t := range w.tickets {
 		if err := visit(t); err != nil {
 			return err
@@ -187,6 +198,7 @@ func TestLook_LeavesItToWhoHasTheLock(t *testing.T) {
 
 func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 	t.Parallel()
+	one := []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, "")}
 	for name, tc := range map[string]struct {
 		world  world
 		behind bool
@@ -195,8 +207,10 @@ func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 		"a newer catalogue":              {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, true},
 		"a sale that is not there":       {world{announced: []sale.Entry{entry(1, 1)}, live: 1}, true},
 		"Redis at a later epoch":         {world{entries: []sale.Entry{entry(2, 3)}, live: 3}, true},
-		"tickets":                        {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1}, true},
-		"Redis has lost it, who knows":   {world{entries: []sale.Entry{entry(2, 3)}, live: 0, missing: 1}, false},
+		"tickets":                        {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, tickets: one}, true},
+		"Redis has lost it, who knows":   {world{entries: []sale.Entry{entry(2, 3)}, live: 0}, false},
+		"tickets of a restarted Redis":   {world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true, missing: 1, tickets: one}, true},
+		"tickets of an epoch before":     {world{entries: []sale.Entry{entry(2, 3)}, live: 1, missing: 1, tickets: one}, true},
 		"a sale that was never loaded":   {world{entries: []sale.Entry{entry(0, 1)}, missing: 1}, false},
 		"an entry that is not announced": {world{entries: []sale.Entry{entry(2, 5)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, false},
 	} {
@@ -226,19 +240,27 @@ func TestCompare_BearsWithARedisThatStaysAway(t *testing.T) {
 	}
 }
 
-func TestNewestTickets_AreThoseThatMovedLast(t *testing.T) {
+func TestCompare_LooksAtEveryTicketThatHasAnOutcome(t *testing.T) {
 	t.Parallel()
-	var n newestTickets
-	for i := range 10 * latest {
-		moved := ticket(fmt.Sprint(i), 1, sale.StatusConfirmed, "")
-		moved.UpdatedAt = time.UnixMilli(int64(i*7919) % (10 * latest)) // each moment once, in no order
-		if err := n.add(moved); err != nil {
-			t.Fatal(err)
-		}
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true}
+	for i := range 2*compared + 1 {
+		w.tickets = append(w.tickets, ticket(fmt.Sprint(i), 1, sale.StatusConfirmed, ""), ticket(fmt.Sprint("q", i), 1, sale.StatusQueued, ""))
 	}
-	list := n.list()
-	if len(list) != latest || list[0].UpdatedAt.UnixMilli() != 10*latest-1 || list[latest-1].UpdatedAt.UnixMilli() != 9*latest {
-		t.Errorf("%d from %v to %v", len(list), list[0].UpdatedAt, list[len(list)-1].UpdatedAt)
+	if why, err := w.recovery().compare(t.Context()); why != "" || err != nil {
+		t.Fatalf("%q, %v", why, err)
+	}
+	same(t, w, fmt.Sprint("compare ", compared), fmt.Sprint("compare ", compared), "compare 1")
+	w.missing = 3
+	if why, err := w.recovery().compare(t.Context()); why == "" || err != nil {
+		t.Errorf("%q, %v", why, err)
+	}
+}
+
+func TestCompare_LoadThatBeganMeanwhileIsNothingThatIsMissing(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 3, loads: true}
+	if why, err := w.recovery().compare(t.Context()); why != "" || err != nil {
+		t.Errorf("%q, %v", why, err)
 	}
 }
 
@@ -278,7 +300,8 @@ func TestRecover_WithoutRedisReplaysTheStream(t *testing.T) {
 
 func TestRecover_BrokenOffStaysBehind(t *testing.T) {
 	t.Parallel()
-	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, paymentErr: errors.New("gone")}
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, paymentErr: errors.New("gone"),
+		tickets: []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, "")}}
 	r := w.recovery()
 	if err := r.look(t.Context()); err == nil || w.server.State != Behind {
 		t.Fatalf("%v, %s", err, w.server.State)
@@ -290,4 +313,14 @@ func TestRecover_BrokenOffStaysBehind(t *testing.T) {
 	if n := len(slices.DeleteFunc(w.did, func(s string) bool { return s != "payments" })); n != 2 {
 		t.Errorf("payments were replayed %d times", n)
 	}
+}
+
+func TestRecover_RestartedRedisStillHasTickets(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true, missing: 1,
+		tickets: []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, ""), ticket("b", 2, sale.StatusExpired, "")}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "compare 2", "behind", "adopt phone 2 2", "close b", "order 2 a@0", "payments", "apply", "rebuild phone 2 2", "current")
 }
