@@ -10,8 +10,10 @@ import (
 	"sluice/shared/sale"
 )
 
-// replayIdle is how long the server keeps what a replay leaves behind.
-const replayIdle = 10 * time.Second
+const (
+	replayIdle  = 10 * time.Second // how long the server keeps what a replay leaves behind
+	replayStall = 5 * time.Second  // without a message that is there: it may be gone since, and will never come
+)
 
 // HandOvers calls visit with every hand-over of a sale that the stream holds
 // and held before the call, acknowledged ones included, in order. err is set,
@@ -51,14 +53,14 @@ func (q *Queue) eachMessage(ctx context.Context, stream, subject string, visit f
 	if err != nil {
 		return err
 	}
-	defer q.endReplay(consumer)
+	defer q.endReplay(stream, consumer)
 	messages, err := consumer.Messages()
 	if err != nil {
 		return err
 	}
 	defer messages.Stop()
 	for seq := uint64(0); seq < last; {
-		msg, err := messages.Next(jetstream.NextContext(ctx))
+		msg, err := next(ctx, messages)
 		if err != nil {
 			return fmt.Errorf("after message %d: %w", seq, err)
 		}
@@ -74,12 +76,19 @@ func (q *Queue) eachMessage(ctx context.Context, stream, subject string, visit f
 	return nil
 }
 
+// next waits for a message, for as long as one that is there may take.
+func next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	ctx, cancel := context.WithTimeout(ctx, replayStall)
+	defer cancel()
+	return messages.Next(jetstream.NextContext(ctx))
+}
+
 // endReplay removes what a replay leaves behind in the server, which would do it by
 // itself only after replayIdle.
-func (q *Queue) endReplay(consumer jetstream.Consumer) {
+func (q *Queue) endReplay(stream string, consumer jetstream.Consumer) {
 	ctx, cancel := context.WithTimeout(context.Background(), apiTimeout)
 	defer cancel()
 	if info := consumer.CachedInfo(); info != nil {
-		_ = q.js.DeleteConsumer(ctx, StreamName, info.Name)
+		_ = q.js.DeleteConsumer(ctx, stream, info.Name)
 	}
 }

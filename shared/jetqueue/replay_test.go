@@ -55,3 +55,38 @@ func TestHandOvers_NoneAndStop(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// What was there when a replay began may be purged or grow too old before it is read.
+func TestHandOvers_EndsWhenTheLastOneIsGone(t *testing.T) {
+	t.Parallel()
+	q, id := openQueue(t), newSaleID()
+	for rank := range 700 { // more than one pull asks for
+		mustPublish(t, q, handOver(id, rank+1, 1))
+	}
+	visited, ctx := 0, testContext(t)
+	err := q.HandOvers(ctx, id, func(uint64, sale.HandOver, error) error {
+		if visited++; visited == 1 {
+			return q.Purge(testContext(t), id, 0)
+		}
+		return nil
+	})
+	if err == nil || visited == 700 || ctx.Err() != nil {
+		t.Errorf("%d visited, %v; the caller's context: %v", visited, err, ctx.Err())
+	}
+}
+
+func TestEachPayment_LeavesNoConsumerBehind(t *testing.T) {
+	t.Parallel()
+	q := ownQueue(t)
+	if _, err := q.PublishPayment(testContext(t), paymentEvent(1)); err != nil {
+		t.Fatal(err)
+	}
+	visited := 0
+	if err := q.EachPayment(testContext(t), func(sale.PaymentEvent, error) error { visited++; return nil }); err != nil || visited != 1 {
+		t.Fatalf("%d visited, %v", visited, err)
+	}
+	stream, err := q.js.Stream(testContext(t), PaymentsStream)
+	if err != nil || stream.CachedInfo().State.Consumers != 0 {
+		t.Errorf("%d consumers are left, %v", stream.CachedInfo().State.Consumers, err)
+	}
+}
