@@ -84,8 +84,9 @@ func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.E
 // RestoreClosed makes Postgres hold what closed tickets of a sale say: an order that is
 // pending is closed and gives its unit back, one that is not there gets its row, and each
 // has a release that is applied. It returns how many orders it changed or made. tickets are
-// expired, cancelled or rejected.
+// expired, cancelled or rejected; one may be there twice, as Redis lists them.
 func (s *Store) RestoreClosed(ctx context.Context, e sale.Entry, tickets []sale.Ticket) (restored int64, err error) {
+	tickets = eachOnce(tickets)
 	restored, err = s.restoreClosed(ctx, e, tickets, (*restoring).rows)
 	if !invalid(err) {
 		return restored, err
@@ -116,6 +117,18 @@ func (s *Store) restoreClosed(ctx context.Context, e sale.Entry, tickets []sale.
 		return 0, fmt.Errorf("cannot restore %d closed orders of sale %s: %w", len(tickets), e.ID, err)
 	}
 	return r.restored, nil
+}
+
+func eachOnce(tickets []sale.Ticket) []sale.Ticket {
+	seen := make(map[string]bool, len(tickets))
+	var once []sale.Ticket
+	for _, t := range tickets {
+		if !seen[t.RID] {
+			seen[t.RID] = true
+			once = append(once, t)
+		}
+	}
+	return once
 }
 
 // restoring is one transaction of RestoreClosed.
@@ -205,7 +218,8 @@ const restorer = "recovery"
 
 // RestoreAdjusted makes Postgres count the adjustments that have moved units in Redis, and
 // returns how many it did not count. Call it when closed orders have given their units
-// back: a total may be lower than what they held.
+// back: a total may be lower than what they held. What is held after all stays in
+// the total, and an audit tells: a recovery that fails would keep every sale waiting.
 func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []sale.Adjustment) (restored int64, err error) {
 	ids, deltas := make([]string, len(adjusted)), make([]int64, len(adjusted))
 	for i, a := range adjusted {
@@ -232,7 +246,7 @@ func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []s
 		if err != nil || units == 0 {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE sale_stock SET total = total + $2 WHERE sale_id = $1`, saleID, units)
+		_, err = tx.Exec(ctx, `UPDATE sale_stock SET total = greatest(total + $2, held) WHERE sale_id = $1`, saleID, units)
 		return err
 	})
 	if err != nil {
@@ -243,7 +257,7 @@ func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []s
 
 // RestoreRefunded makes Postgres hold what a refunded ticket says, by the payments that it
 // has: the first success and the first refund of the order are the ones that were applied, and the refund says
-// whether the unit came back. Without one it did not. Applying a success to such an order would owe a refund.
+// whether the unit came back. Without one it did not, unless none is left to hold. Applying a success to such an order would owe a refund.
 // replaced are the expired orders that it took the place of, the last one first: payments may name those.
 func (s *Store) RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string) (restored int64, err error) {
 	err = s.changeSale(ctx, e.ID, func(ctx context.Context, tx pgx.Tx) error {
@@ -298,9 +312,22 @@ func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, err
 	case was && !holds:
 		return 1, l.giveBack(ctx, 1)
 	case !was && holds:
-		return 1, l.giveBack(ctx, -1)
+		return 1, r.holdOne(ctx)
 	}
 	return 1, nil
+}
+
+// holdOne takes the unit that a refund did not bring back. When others hold them all
+// the order holds none: nothing may be held that is not there.
+func (r *restoring) holdOne(ctx context.Context) error {
+	tag, err := r.tx.Exec(ctx, `UPDATE sale_stock SET held = held + 1 WHERE sale_id = $1 AND held < total`, r.entry.ID)
+	if err == nil && tag.RowsAffected() == 0 {
+		_, err = r.tx.Exec(ctx, `UPDATE orders SET holds_unit = false WHERE id = $1::text::uuid`, r.tickets[0].RID)
+	}
+	if err != nil {
+		return fmt.Errorf("hold the unit of a refunded order: %w", err)
+	}
+	return nil
 }
 
 // refundOf reads whether an order's refund gave its unit back, and the state of its
