@@ -14,8 +14,9 @@ import (
 const (
 	compared = 2000 // tickets that one statement looks up
 
-	// A Redis that does not answer keeps Postgres waiting for this long. Then its sales
-	// count as unknown: a shard that is down must not keep the others' orders.
+	// A shard that does not answer keeps Postgres waiting for this long. Then its sales
+	// count as unknown: it must not keep the others' orders. When Redis does not answer for
+	// any sale nobody can buy, and it may be about to tell what is missing.
 	patience = 15 * time.Second
 )
 
@@ -35,6 +36,7 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 		}
 	}
 	var faults []error
+	answered := false
 	for _, e := range entries {
 		if e.Retired || e.Epoch == 0 {
 			continue
@@ -43,10 +45,19 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 		if why != "" {
 			return why, nil
 		}
+		answered = answered || !errors.Is(err, errNoAnswer)
 		faults = append(faults, err)
 	}
-	return "", r.bearWith(errors.Join(faults...))
+	err = errors.Join(faults...)
+	if err != nil && !answered {
+		r.failing = time.Time{}
+		return "", err
+	}
+	return "", r.bearWith(err)
 }
+
+// errNoAnswer says that Redis does not answer for a sale.
+var errNoAnswer = errors.New("redis does not answer")
 
 // catalogues are the sales as Postgres and as JetStream have them. Postgres is read
 // last: whatever is announced meanwhile was there before.
@@ -83,7 +94,7 @@ func (r *Recovery) bearWith(err error) error {
 func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, err error) {
 	snapshot, err := r.snapshot(ctx, e.ID, e.Epoch)
 	if err != nil && !errors.Is(err, sale.ErrStale) {
-		return "", err
+		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if snapshot.Epoch > e.Epoch {
 		// Loads do not wait for the comparison: one may have begun since.

@@ -27,6 +27,7 @@ type world struct {
 	dead       bool  // Redis has that epoch, and is another process than the one it was live in
 	loads      bool  // the first list of entries is followed by a load's
 	redisErr   error
+	answers    string // the sale that redisErr is not for
 	tickets    []sale.Ticket
 	moved      []sale.Adjustment
 	handOvers  []sale.HandOver
@@ -107,7 +108,7 @@ func (w *world) RequestRebuild(_ context.Context, saleID string, at, above int64
 func (w *world) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error) {
 	s := sale.Snapshot{SaleID: saleID, Epoch: w.live}
 	switch {
-	case w.redisErr != nil:
+	case w.redisErr != nil && saleID != w.answers:
 		return sale.Snapshot{}, sale.HandOff{}, w.redisErr
 	case epoch != w.live || w.dead:
 		return s, sale.HandOff{}, sale.ErrStale
@@ -224,12 +225,14 @@ func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 	}
 }
 
-func TestCompare_BearsWithARedisThatStaysAway(t *testing.T) {
+func TestCompare_BearsWithAShardThatStaysAway(t *testing.T) {
 	t.Parallel()
-	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, redisErr: errors.New("gone")}
+	other := entry(2, 3)
+	other.ID = "pear"
+	w := &world{entries: []sale.Entry{entry(2, 3), other}, live: 2, redisErr: errors.New("gone"), answers: "pear"}
 	r := w.recovery()
 	if _, err := r.compare(t.Context()); err == nil {
-		t.Error("compared with a Redis that does not answer")
+		t.Error("compared with a shard that does not answer")
 	}
 	r.failing = time.Now().Add(-patience)
 	if why, err := r.compare(t.Context()); err != nil || why != "" {
@@ -237,6 +240,18 @@ func TestCompare_BearsWithARedisThatStaysAway(t *testing.T) {
 	}
 	if !r.failing.IsZero() {
 		t.Error("the next server would not be waited for")
+	}
+}
+
+func TestCompare_WaitsForARedisThatAnswersForNoSale(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, redisErr: errors.New("loading")}
+	r := w.recovery()
+	r.failing = time.Now().Add(-patience)
+	for range 2 {
+		if _, err := r.compare(t.Context()); err == nil {
+			t.Error("current, though nothing could be compared")
+		}
 	}
 }
 
