@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +44,9 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 		if why != "" {
 			return why, nil
 		}
+		if err != nil && !errors.Is(err, errNoAnswer) && !errors.Is(err, errUnreadable) {
+			return "", err // Postgres must answer: its own faults are no reason to believe it
+		}
 		answered = answered || !errors.Is(err, errNoAnswer)
 		faults = append(faults, err)
 	}
@@ -56,8 +58,11 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 	return "", r.bearWith(err)
 }
 
-// errNoAnswer says that Redis does not answer for a sale.
-var errNoAnswer = errors.New("redis does not answer")
+// Faults of Redis, for one sale.
+var (
+	errNoAnswer   = errors.New("redis does not answer")
+	errUnreadable = errors.New("redis answers, and its tickets cannot be read")
+)
 
 // catalogues are the sales as Postgres and as JetStream have them. Postgres is read
 // last: whatever is announced meanwhile was there before.
@@ -107,12 +112,12 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 		}
 	}
 	missing := 0
+	var failed error
 	look := pages{size: compared, flush: func(tickets []sale.Ticket) error {
-		n, err := r.truth.Missing(ctx, tickets)
-		if missing += n; missing > 0 {
-			return cmp.Or(err, errEnough)
+		if missing, failed = r.truth.Missing(ctx, tickets); missing > 0 {
+			return errEnough
 		}
-		return err
+		return failed
 	}}
 	err = r.stock.EachTicket(ctx, e.ID, snapshot.Epoch, func(t sale.Ticket) error {
 		if t.Status == sale.StatusQueued {
@@ -123,8 +128,13 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 	if err == nil {
 		err = look.end()
 	}
-	if missing == 0 {
-		return "", err
+	switch {
+	case failed != nil:
+		return "", failed
+	case missing == 0 && err != nil:
+		return "", fmt.Errorf("%w: %w", errUnreadable, err)
+	case missing == 0:
+		return "", nil
 	}
 	return fmt.Sprintf("tickets of sale %s are not in it, %d of some", e.ID, missing), nil
 }

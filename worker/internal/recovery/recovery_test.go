@@ -26,6 +26,7 @@ type world struct {
 	live       int64 // epoch of Redis
 	dead       bool  // Redis has that epoch, and is another process than the one it was live in
 	loads      bool  // the first list of entries is followed by a load's
+	missingErr error
 	redisErr   error
 	answers    string // the sale that redisErr is not for
 	tickets    []sale.Ticket
@@ -59,7 +60,7 @@ func (t truth) Entries(context.Context) ([]sale.Entry, error) {
 
 func (w *world) Missing(_ context.Context, tickets []sale.Ticket) (int, error) {
 	w.note("compare %d", len(tickets))
-	return w.missing, nil
+	return w.missing, w.missingErr
 }
 
 func (w *world) Adopt(_ context.Context, known sale.Entry, live int64) (sale.Entry, error) {
@@ -240,6 +241,17 @@ func TestCompare_BearsWithAShardThatStaysAway(t *testing.T) {
 	}
 	if !r.failing.IsZero() {
 		t.Error("the next server would not be waited for")
+	}
+}
+
+func TestCompare_DoesNotBearWithPostgres(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, missingErr: errors.New("slow"),
+		tickets: []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, "")}}
+	r := w.recovery()
+	r.failing = time.Now().Add(-patience)
+	if _, err := r.compare(t.Context()); !errors.Is(err, w.missingErr) {
+		t.Errorf("believed unseen: %v", err)
 	}
 }
 
