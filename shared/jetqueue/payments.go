@@ -23,9 +23,9 @@ const (
 
 const (
 	defaultPaymentsAge   = 7 * 24 * time.Hour
-	defaultPaymentsBytes = 2 << 30 // five million events of some 400 bytes
-	maxPaymentBytes      = 16 << 10  // of one event; its fields have less
-	maxPaymentsPending   = 4096      // delivered and not yet acknowledged
+	defaultPaymentsBytes = 2 << 30  // five million events of some 400 bytes
+	maxPaymentBytes      = 16 << 10 // of one event; its fields have less
+	maxPaymentsPending   = 4096     // delivered and not yet acknowledged
 	paymentsKnown        = 2 * time.Minute
 )
 
