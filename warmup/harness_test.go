@@ -90,20 +90,8 @@ func newSchema(t *testing.T) string {
 	t.Helper()
 	server := devstack.PostgresForTest(t).URL()
 	schema := strings.ReplaceAll(newName(), "-", "_")
-	execute := func(sql string) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, server)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			t.Fatal(err)
-		}
-	}
-	execute("CREATE SCHEMA " + schema)
-	t.Cleanup(func() { execute("DROP SCHEMA " + schema + " CASCADE") })
+	execute(t, server, "CREATE SCHEMA "+schema)
+	t.Cleanup(func() { execute(t, server, "DROP SCHEMA "+schema+" CASCADE") })
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +100,20 @@ func newSchema(t *testing.T) string {
 	query.Set("search_path", schema)
 	u.RawQuery = query.Encode()
 	return u.String()
+}
+
+func execute(t *testing.T, url, sql string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, sql); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (b *bench) must(err error) {

@@ -38,6 +38,30 @@ func TestLoad_ReplacesWhatRedisLost(t *testing.T) {
 	b.run("verify", id, kept)
 }
 
+func TestLoad_LeavesALostSaleToWorkersUntilTheyHaveComparedPostgres(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	b.run("apply", b.file(saleText(id, opensLater, "")))
+	server, err := b.postgres.Server(t.Context())
+	b.must(err)
+	execute(t, b.vars["SLUICE_POSTGRES_URL"],
+		`INSERT INTO server_checks (started_at, state) VALUES (now() - interval '1 day', 'current')`) // of before it was restored
+	b.loseRedis(id)
+	if out := b.run("load", id); !strings.Contains(out, id+": not live, left to the workers") {
+		t.Errorf("output %q", out)
+	}
+	fresh := newName()
+	if out := b.run("apply", b.file(saleText(fresh, opensLater, ""))); !strings.Contains(out, fresh+": loaded at epoch 1") {
+		t.Errorf("output %q: a sale that was never loaded has nothing to lose", out)
+	}
+	server.State = pgstore.ServerCurrent
+	b.must(b.postgres.NoteServer(t.Context(), server))
+	if out := b.run("load", id); !strings.Contains(out, id+": loaded at epoch 2") {
+		t.Errorf("output %q", out)
+	}
+}
+
 func TestLoad_OpenSaleWaitsForHandOversUnderWay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -24,6 +24,13 @@ func (s *stores) load(ctx context.Context, saleID string) (done string, err erro
 	if entry.Retired {
 		return "retired", nil // workers announce it, as long as it is not forgotten
 	}
+	left, err := s.leftToWorkers(ctx, entry)
+	if err != nil {
+		return "", err
+	}
+	if left {
+		return "not live, left to the workers: Postgres was started again, and they compare it with the other stores first", nil
+	}
 	loader := load.Loader{Truth: s.postgres, Stock: s.redis, Queue: s.queue, Hit: s.points.Hit, Log: s.log}
 	result, err := loader.Run(ctx, saleID)
 	switch {
@@ -38,6 +45,16 @@ func (s *stores) load(ctx context.Context, saleID string) (done string, err erro
 	default:
 		return "loaded at " + epochName(result.Entry), nil
 	}
+}
+
+// leftToWorkers reports whether a sale that Redis has lost must not be loaded from what
+// Postgres says now: it may be an older copy, and a load removes the tickets that tell.
+func (s *stores) leftToWorkers(ctx context.Context, e sale.Entry) (bool, error) {
+	_, _, err := s.redis.Snapshot(ctx, e.ID, e.Epoch)
+	if e.Epoch == 0 || !errors.Is(err, sale.ErrStale) {
+		return false, nil // the load says what else there is
+	}
+	return s.postgres.Uncompared(ctx)
 }
 
 func epochName(e sale.Entry) string { return fmt.Sprintf("epoch %d", e.Epoch) }

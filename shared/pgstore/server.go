@@ -48,6 +48,18 @@ func (s *Store) Server(ctx context.Context) (Server, error) {
 	return server, nil
 }
 
+// Uncompared reports whether workers have worked with this data, and none has compared
+// the server process that answers: it may have been restored from an older copy.
+func (s *Store) Uncompared(ctx context.Context) (bool, error) {
+	found, err := read(ctx, s, pgx.RowTo[bool], `
+		SELECT EXISTS (SELECT FROM server_checks)
+			AND NOT EXISTS (SELECT FROM server_checks WHERE started_at = pg_postmaster_start_time() AND state = 'current')`)
+	if err != nil {
+		return false, fmt.Errorf("cannot read whether postgres was compared: %w", err)
+	}
+	return found[0], nil
+}
+
 // NoteServer notes what was found about the server process that answers, and nothing when
 // that is another one by now: what was found is not about its data. Once it is current,
 // those that were behind with the same data are forgotten.
