@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,6 +112,27 @@ func TestRebuild_KilledAtAnyPointIsTakenUpByAnother(t *testing.T) {
 			w.stopped(second)
 		})
 	}
+}
+
+// A worker that is frozen keeps its connections, and with them whatever they lock.
+func TestRebuild_OfAFrozenWorkerIsTakenUpByAnother(t *testing.T) {
+	t.Parallel()
+	w := newLosableWorld(t, 50)
+	first := w.startWorker("")
+	sold := w.decided(10)
+	w.flushRedis()
+	w.eventually("a rebuild is under way", func() bool { return strings.Contains(first.log.String(), "rebuild begins") })
+	w.must(syscall.Kill(first.PID(), syscall.SIGSTOP))
+	second := w.startWorker("")
+	w.live()
+	w.eventuallyAll(sale.StatusConfirmed, sold)
+	w.must(syscall.Kill(first.PID(), syscall.SIGCONT)) // in the middle of its steps
+	w.decided(40)                                      // and not one more
+	if e := w.wantAudited(); e.Held != 50 || e.Redis.Stock != 0 {
+		t.Errorf("%d held, %d in stock", e.Held, e.Redis.Stock)
+	}
+	w.stopped(first)
+	w.stopped(second)
 }
 
 // The lock is lost as soon as it is held, so that every worker rebuilds beside the others.

@@ -17,11 +17,13 @@ const saleLock = `hashtextextended('sluice/sale/' || current_schema() || '/' || 
 type saleLocks struct {
 	mu   sync.Mutex
 	conn *pgxpool.Conn            // nil while there is none
+	stop func()                   // ends the renewing of conn's lease
 	held map[string]*pgxpool.Conn // by sale; of an earlier connection when the lock is lost
 }
 
 // LockSale makes the caller the only one that loads or rebuilds the sale, or returns
-// ErrLocked at once. The lock ends with unlock, or when Postgres loses the connection.
+// ErrLocked at once. The lock ends with unlock, when Postgres loses the connection, or
+// when the process is frozen.
 func (s *Store) LockSale(ctx context.Context, saleID string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
@@ -43,8 +45,7 @@ func (s *Store) LockSale(ctx context.Context, saleID string) (unlock func(), err
 
 func (l *saleLocks) take(ctx context.Context, pool *pgxpool.Pool, saleID string) (locked bool, err error) {
 	if l.conn == nil {
-		if l.conn, err = pool.Acquire(ctx); err != nil {
-			l.conn = nil
+		if err := l.begin(ctx, pool); err != nil {
 			return false, err
 		}
 	}
@@ -60,6 +61,34 @@ func (l *saleLocks) take(ctx context.Context, pool *pgxpool.Pool, saleID string)
 	}
 	l.giveBack()
 	return locked, nil
+}
+
+func (l *saleLocks) begin(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, lockLease); err != nil {
+		dropConn(conn)
+		return err
+	}
+	l.conn, l.stop = conn, renew(l.renewed)
+	return nil
+}
+
+// renewed never waits for mu, so that whoever has it may stop the renewing; a session
+// that somebody uses needs no renewing.
+func (l *saleLocks) renewed() bool {
+	if !l.mu.TryLock() {
+		return true
+	}
+	defer l.mu.Unlock()
+	if ping(l.conn) == nil {
+		return true
+	}
+	dropConn(l.conn)
+	l.conn = nil
+	return false
 }
 
 // unlock ends the lock, whatever happens: a connection that does not answer is closed,
@@ -88,12 +117,20 @@ func (l *saleLocks) giveBack() {
 			return
 		}
 	}
+	l.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
+	defer cancel()
+	if _, err := l.conn.Exec(ctx, noLease); err != nil {
+		l.drop()
+		return
+	}
 	l.conn.Release()
 	l.conn = nil
 }
 
 // drop gives the connection up, with the locks on it.
 func (l *saleLocks) drop() {
+	l.stop()
 	dropConn(l.conn)
 	l.conn = nil
 }

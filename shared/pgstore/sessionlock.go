@@ -2,12 +2,21 @@ package pgstore
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const unlockTimeout = 2 * time.Second
+const (
+	unlockTimeout = 2 * time.Second
+
+	// A process that holds a lock and is frozen keeps its connection: the kernel answers
+	// for it. Postgres ends the session of one that has said nothing for so long.
+	lockLease  = `SET idle_session_timeout = '10s'`
+	noLease    = `RESET idle_session_timeout`
+	renewLease = 2 * time.Second
+)
 
 // Advisory locks of what one process at a time does for all sales.
 const (
@@ -16,8 +25,8 @@ const (
 )
 
 // lockSession takes an advisory lock, or returns ErrLocked at once. The lock lives as
-// long as its connection, one of the pool: it ends with unlock or when Postgres loses
-// the connection.
+// long as its connection, one of the pool: it ends with unlock, when Postgres loses the
+// connection, or when the process is frozen.
 func (s *Store) lockSession(ctx context.Context, key string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
@@ -34,7 +43,46 @@ func (s *Store) lockSession(ctx context.Context, key string) (unlock func(), err
 		conn.Release()
 		return nil, ErrLocked
 	}
-	return func() { unlockSession(conn, key) }, nil
+	if _, err := conn.Exec(ctx, lockLease); err != nil {
+		dropConn(conn)
+		return nil, err
+	}
+	stop := renew(func() bool { return ping(conn) == nil })
+	return func() {
+		stop()
+		unlockSession(conn, key)
+	}, nil
+}
+
+// renew shows Postgres that the process is alive, as long as alive says so, until stop
+// returns. A session that is lost stays lost: whoever holds its lock goes on beside the
+// next one.
+func renew(alive func() bool) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(renewLease):
+			}
+			if !alive() {
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		renewing.Wait()
+	}
+}
+
+// ping has a time of its own: to cancel a call would end the session.
+func ping(conn *pgxpool.Conn) error {
+	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
+	defer cancel()
+	return conn.Ping(ctx)
 }
 
 // unlockSession gives the connection back without the lock, whatever happens: one
@@ -42,7 +90,11 @@ func (s *Store) lockSession(ctx context.Context, key string) (unlock func(), err
 func unlockSession(conn *pgxpool.Conn, key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 	defer cancel()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+key+`)`); err != nil {
+	_, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(`+key+`)`)
+	if err == nil {
+		_, err = conn.Exec(ctx, noLease)
+	}
+	if err != nil {
 		dropConn(conn)
 		return
 	}
