@@ -75,9 +75,21 @@ func (s *stores) retire(ctx context.Context, id string, retention time.Duration,
 	case len(reasons) > 0:
 		return "", fmt.Errorf("cannot retire sale %s: %s", id, retirement.Text(reasons))
 	case dryRun:
-		return "can be retired", nil
+		return s.standing(ctx, id)
 	}
 	return "retired; workers remove its catalogue entry once everybody has heard", s.clear(ctx, steps, id)
+}
+
+// standing says of a sale that nothing keeps whether it is retired already.
+func (s *stores) standing(ctx context.Context, id string) (string, error) {
+	entry, err := s.postgres.Entry(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if entry.Retired {
+		return "is retired already", nil
+	}
+	return "can be retired", nil
 }
 
 // clear clears a retired sale away, unless that was done.

@@ -161,7 +161,7 @@ func TestPayment_EarlyRepeatedReorderedAndDoubledEventsHaveOneEffect(t *testing.
 func TestPayment_AfterExpiryTakesAnotherUnitOrIsOwed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
-	p, buyers, _ := w.startPaid("")
+	p, buyers, ops := w.startPaid("")
 	rs := w.confirmed(2)
 	w.overdue()
 	w.eventuallyAll(sale.StatusExpired, rs)
@@ -189,6 +189,7 @@ func TestPayment_AfterExpiryTakesAnotherUnitOrIsOwed(t *testing.T) {
 		return err == nil && !snapshot.Paused
 	})
 	w.handOver(w.reserve(1)) // the last unit
+	w.eventually("the late payment is counted", func() bool { return w.metric(ops, `sluice_payments_total\{result="replaced"\}`) == 1 })
 	w.deliver(provider(buyers), paid(rs[1].RID))
 	w.wantOwed(sale.OwedNoUnit)
 	w.deliver(provider(buyers), refunded(rs[0].RID, true)) // of the order that was replaced

@@ -284,7 +284,7 @@ func TestApplyPayment_RefundThatOvertookItsPaymentWaitsForIt(t *testing.T) {
 	}
 	late := success(rs[1])
 	storePayment(t, s, late, StoredNew)
-	if a := applyPayment(t, s, late.EventID, lateUnit(rs[1])); a.Result != sale.PaymentReplaced {
+	if a := applyPayment(t, s, late.EventID, lateUnit(rs[1])); a.Result != sale.PaymentReplaced || a.NeedsUnit {
 		t.Errorf("late: %+v", a)
 	}
 	if a := applyPayment(t, s, ofExpired.EventID, nil); a.Result != sale.PaymentRefunded {

@@ -15,6 +15,7 @@ func (p *paying) write(ctx context.Context) error {
 		if err := p.orderLate(ctx); err != nil {
 			return err
 		}
+		d.NeedsUnit = false // it is decided: there is something to tell, and nothing to ask for
 	}
 	if d.Result == sale.PaymentWaits {
 		return nil

@@ -19,8 +19,8 @@ var ErrRemains = errors.New("sale still has something to be done")
 func (s *Store) Over(ctx context.Context, retention time.Duration) ([]string, error) {
 	over, err := read(ctx, s, pgx.RowTo[string], `
 		SELECT sale_id FROM sales
-		WHERE forgotten_at IS NULL AND NOT retired AND closes_at + $1::interval <= now()
-		ORDER BY closes_at, sale_id`, retention)
+		WHERE forgotten_at IS NULL AND NOT retired AND least(closes_at, closed_at) + $1::interval <= now()
+		ORDER BY least(closes_at, closed_at), sale_id`, retention)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read sales that are over: %w", err)
 	}
@@ -33,7 +33,7 @@ const payingForSale = `(EXISTS (SELECT FROM orders o WHERE o.id = p.order_id AND
 	OR EXISTS (SELECT FROM releases r WHERE r.rid = p.order_id AND r.sale_id = $1))`
 
 const remainsQuery = `
-	SELECT greatest(closes_at + $2::interval - now(), interval '0'),
+	SELECT greatest(least(closes_at, closed_at) + $2::interval - now(), interval '0'),
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND state = 'pending'),
 		(SELECT count(*) FROM orders WHERE sale_id = $1 AND shown_state <> state AND state IN ('pending', 'paid')),
 		(SELECT count(*) FROM releases WHERE sale_id = $1 AND applied_at IS NULL),

@@ -59,6 +59,22 @@ func TestRetire_OnlyWhatHasNothingLeftToDo(t *testing.T) {
 	}
 }
 
+func TestRetire_SaleThatWasClosedEarlyIsOverFromThenOn(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 5)
+	exec(t, s, `UPDATE sales SET opens_at = now() - interval '2 hours', closes_at = now() + interval '10 years', closed_at = now() - interval '1 hour'`)
+	if ids, err := s.Over(t.Context(), 30*time.Minute); err != nil || !slices.Equal(ids, []string{"phone"}) {
+		t.Errorf("over are %v, %v", ids, err)
+	}
+	if r, err := s.Remains(t.Context(), "phone", 30*time.Minute); err != nil || r.Wait != 0 {
+		t.Errorf("waits %v more, %v", r.Wait, err)
+	}
+	if _, err := s.Retire(t.Context(), "phone", 1, 30*time.Minute); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRetire_MarksLeadOutOfEveryLoop(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
