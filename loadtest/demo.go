@@ -48,6 +48,7 @@ func demoCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := demo.Print(stdout, rep); err != nil {
 		return err
 	}
+	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(*out, "report.html")) // Print would have failed
 	if !rep.Verdict.Pass {
 		return errVerdict
 	}

@@ -22,6 +22,7 @@ type Info struct {
 	Postgres StoreInfo     `json:"postgres"`
 	Secrets  Secrets       `json:"secrets"`
 	Dir      string        `json:"dir"` // holds the stores' data and logs
+	monitor  string        // host:port of nats-server's monitoring
 }
 
 // GatewayInfo is one gateway: where buyers reach it, and its health and metrics.
@@ -59,7 +60,7 @@ func ReadInfo(path string) (Info, error) {
 }
 
 // EnvFile is the name of the shell's view of the announcement: the first gateway's
-// and worker's URL, that of its admin API, the worker's pid, and what the programs need to join the stack.
+// and worker's URLs, those of their health and metrics, that of the admin API, the worker's pid, and what the programs need to join the stack.
 const EnvFile = "env"
 
 // write replaces the announcement in dir at once: a reader sees the old one or the
@@ -79,6 +80,7 @@ func (i Info) shellEnv(ticketKey string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
 		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook,
+		"SLUICE_NATS_MONITOR=http://"+i.monitor, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
 		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)

@@ -30,6 +30,7 @@ type Stack struct {
 	log       *slog.Logger
 	lock      *os.File // on OutDir: one stack there at a time
 	stores    *devstack.Stack
+	monitor   *devstack.Port // of nats-server, which says only there what doctor asks
 	secrets   Secrets
 	ticketKey string // of the gateways
 	gateways  []*child
@@ -71,7 +72,10 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := newLogDir(s.logDir()); err != nil {
 		return err
 	}
-	if s.stores, err = devstack.Start(ctx, devstack.Options{BinDir: s.config.BinDir, Log: s.log}); err != nil {
+	if s.monitor, err = devstack.ReservePort(); err != nil {
+		return err
+	}
+	if s.stores, err = devstack.Start(ctx, devstack.Options{BinDir: s.config.BinDir, Log: s.log, NATSMonitor: s.monitor.Addr()}); err != nil {
 		return err
 	}
 	if err := s.startProxies(); err != nil {
@@ -118,6 +122,9 @@ func (s *Stack) Close() error {
 	}
 	if s.stores != nil {
 		errs = append(errs, s.stores.Close())
+	}
+	if s.monitor != nil {
+		errs = append(errs, s.monitor.Release())
 	}
 	if s.lock != nil {
 		errs = append(errs, checkLogs(s.logDir()), s.lock.Close())
@@ -168,6 +175,7 @@ func (s *Stack) Info() Info {
 		Redis:    StoreInfo{URL: s.stores.Redis.URL(), PID: s.stores.Redis.PID()},
 		NATS:     StoreInfo{URL: s.stores.NATS.URL(), PID: s.stores.NATS.PID()},
 		Postgres: StoreInfo{URL: s.stores.Postgres.URL(), PID: s.stores.Postgres.PID()},
+		monitor:  s.monitor.Addr(),
 	}
 	for _, c := range s.gateways {
 		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
