@@ -12,6 +12,7 @@ const (
 	pollUntold = 2 * time.Second // no worker said yet how far they are
 	pollLate   = 10 * time.Second
 	pollFinal  = 30 * time.Second // nothing more is expected to change soon
+	pollUnpaid = time.Second      // after the end of the time to pay, when the order expires
 
 	// A rate that was measured while nothing waited says nothing about how fast
 	// those are served who have just come.
@@ -33,6 +34,9 @@ func pollAfter(t sale.Ticket, ahead *int64, rate float64, age time.Duration) int
 			rate = max(rate, usualRate)
 		}
 		wait = pollQueued(*ahead, rate)
+	case t.Status == sale.StatusConfirmed && !t.PayBy.IsZero():
+		left := t.PayBy.Sub(t.AcceptedAt) - age
+		wait = min(pollFinal, max(pollSoon, left+pollUnpaid))
 	}
 	return (wait + time.Duration(float64(wait)*spread(t.RID)/4)).Milliseconds()
 }
