@@ -63,7 +63,7 @@ func (s *stores) requestRebuild(ctx context.Context, id string) (sale.Entry, err
 	if err != nil && !errors.Is(err, sale.ErrStale) {
 		return e, err
 	}
-	e, _, err = s.postgres.RequestRebuild(ctx, id, 0, snapshot.Epoch)
+	e, err = s.postgres.RebuildSale(ctx, sale.Actor{Who: "warmup"}, id, snapshot.Epoch)
 	if errors.Is(err, pgstore.ErrNotLoaded) {
 		return e, fmt.Errorf("%w: run warmup load", err)
 	}

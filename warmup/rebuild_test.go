@@ -48,6 +48,9 @@ func TestRebuild_WaitsForWhoeverRunsIt(t *testing.T) {
 	if !strings.Contains(got.out, id+": rebuilt at epoch 2 in ") {
 		t.Errorf("output %q", got.out)
 	}
+	if log, err := b.postgres.AuditLog(t.Context(), id, sale.Page{Limit: 10}); err != nil || len(log) != 1 || log[0].By.Who != "warmup" || log[0].Action != sale.ActionRebuild {
+		t.Errorf("audit log %+v, %v", log, err)
+	}
 	if shown, _ := b.announced(id); shown.Epoch != 2 || shown.Rebuilding {
 		t.Errorf("announced %+v", shown)
 	}

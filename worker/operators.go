@@ -22,7 +22,7 @@ func storesOfOperators(store *pgstore.Store, stock *redisstock.Client, queue *je
 	r *reconcile.Reconciler, hit func(failpoint string) error, log *slog.Logger,
 ) adminapi.Stores {
 	return adminapi.Stores{
-		Sales: operatorsSales{store}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
+		Sales: operatorsSales{store, stock}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
 		Evidence: evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
 		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store, Refunds: store,
 		Reconciliations: store, Reconciler: r,
@@ -44,7 +44,10 @@ func forOperators(err error) error {
 	return err
 }
 
-type operatorsSales struct{ *pgstore.Store }
+type operatorsSales struct {
+	*pgstore.Store
+	stock *redisstock.Client
+}
 
 func (s operatorsSales) SetPaused(ctx context.Context, by sale.Actor, saleID string, paused bool) (sale.Entry, error) {
 	e, err := s.Store.SetPaused(ctx, by, saleID, paused)
@@ -57,7 +60,15 @@ func (s operatorsSales) CloseSale(ctx context.Context, by sale.Actor, saleID str
 }
 
 func (s operatorsSales) RebuildSale(ctx context.Context, by sale.Actor, saleID string) (sale.Entry, error) {
-	e, err := s.Store.RebuildSale(ctx, by, saleID)
+	e, err := s.Entry(ctx, saleID)
+	if err != nil {
+		return e, forOperators(err)
+	}
+	redis, _, err := s.stock.Snapshot(ctx, saleID, e.Epoch)
+	if err != nil && !errors.Is(err, sale.ErrStale) {
+		redis.Epoch = 0 // whoever rebuilds asks again
+	}
+	e, err = s.Store.RebuildSale(ctx, by, saleID, redis.Epoch)
 	return e, forOperators(err)
 }
 

@@ -215,7 +215,7 @@ func TestAdjustment_WhileSellingNeverTakesAUnitTwice(t *testing.T) {
 func (w *world) rebuild() {
 	w.t.Helper()
 	ctx := w.context()
-	_, err := w.store.RebuildSale(ctx, sale.Actor{Who: "test"}, w.entry.ID)
+	_, err := w.store.RebuildSale(ctx, sale.Actor{Who: "test"}, w.entry.ID, 0)
 	w.must(err)
 	begun, err := w.store.BeginLoad(ctx, w.entry.ID, 0)
 	w.must(err)

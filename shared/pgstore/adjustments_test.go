@@ -149,7 +149,7 @@ func TestAdjustment_DecreaseOfAnOldEpochIsDecidedAnew(t *testing.T) {
 	more := sale.Adjustment{ID: "more", SaleID: "phone", Delta: 1}
 	begin(t, s, less)
 	begin(t, s, more)
-	if _, err := s.RebuildSale(t.Context(), ada, "phone"); err != nil {
+	if _, err := s.RebuildSale(t.Context(), ada, "phone", 0); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.BeginAdjustment(t.Context(), ada, sale.Adjustment{ID: "new", SaleID: "phone", Delta: 1}); !errors.Is(err, ErrRebuilding) {

@@ -48,9 +48,9 @@ func (s *Store) CloseSale(ctx context.Context, by sale.Actor, saleID string) (sa
 }
 
 // RebuildSale is RequestRebuild by an operator, of a sale at whatever epoch. It returns
-// the sale's entry. A sale that is being rebuilt stays as it is. ErrNoSale,
-// ErrRetired, ErrNotLoaded.
-func (s *Store) RebuildSale(ctx context.Context, by sale.Actor, saleID string) (sale.Entry, error) {
+// the sale's entry. above is an epoch that the next one must exceed too. A sale that is
+// being rebuilt stays as it is. ErrNoSale, ErrRetired, ErrNotLoaded.
+func (s *Store) RebuildSale(ctx context.Context, by sale.Actor, saleID string, above int64) (sale.Entry, error) {
 	return s.operate(ctx, by, sale.ActionRebuild, saleID, func(ctx context.Context, tx pgx.Tx, e sale.Entry) (sale.Entry, fields, error) {
 		switch {
 		case e.Epoch == 0:
@@ -58,7 +58,7 @@ func (s *Store) RebuildSale(ctx context.Context, by sale.Actor, saleID string) (
 		case e.Rebuilding:
 			return e, nil, nil
 		}
-		after, err := nextEpoch(ctx, tx, saleID, 0)
+		after, err := nextEpoch(ctx, tx, saleID, above)
 		return after, fields{"epoch": {e.Epoch, after.Epoch}, "rebuilding": {false, true}}, err
 	})
 }

@@ -82,7 +82,7 @@ func TestRebuildSale_MakesOneEpoch(t *testing.T) {
 	s := newStore(t)
 	loaded(t, s, "phone", 10)
 	for range 2 {
-		e, err := s.RebuildSale(t.Context(), ada, "phone")
+		e, err := s.RebuildSale(t.Context(), ada, "phone", 0)
 		if err != nil || e.Epoch != 2 || !e.Rebuilding {
 			t.Errorf("%+v, %v", e, err)
 		}
@@ -90,12 +90,12 @@ func TestRebuildSale_MakesOneEpoch(t *testing.T) {
 	if _, err := s.Apply(t.Context(), []SaleConfig{config("cold", 10)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RebuildSale(t.Context(), ada, "cold"); !errors.Is(err, ErrNotLoaded) {
+	if _, err := s.RebuildSale(t.Context(), ada, "cold", 0); !errors.Is(err, ErrNotLoaded) {
 		t.Errorf("never loaded: %v", err)
 	}
 	exec(t, s, `UPDATE sales SET retired = true`)
 	for name, change := range map[string]func() (sale.Entry, error){
-		"rebuild": func() (sale.Entry, error) { return s.RebuildSale(t.Context(), ada, "phone") },
+		"rebuild": func() (sale.Entry, error) { return s.RebuildSale(t.Context(), ada, "phone", 0) },
 		"pause":   func() (sale.Entry, error) { return s.SetPaused(t.Context(), ada, "phone", true) },
 		"close":   func() (sale.Entry, error) { return s.CloseSale(t.Context(), ada, "phone") },
 	} {
