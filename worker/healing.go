@@ -31,8 +31,9 @@ type healing struct {
 
 func openHealing(ctx context.Context, c config) (h healing, err error) {
 	// Each count holds a connection, the locks of sales share one, reconciling holds one
-	// and its reads another; the others are for short calls.
-	conns := c.rebuilds + 3 + rebuild.Looking
+	// and its reads another; two are for short calls, which wait for their turn. Those of
+	// Redis do not wait: the looks go on side by side.
+	conns := c.rebuilds + 5
 	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement, Checked: true})
 	if err != nil {
 		return healing{}, err
@@ -41,7 +42,7 @@ func openHealing(ctx context.Context, c config) (h healing, err error) {
 		h.store.Close()
 		return healing{}, err
 	}
-	h.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: conns, Timeout: loadTimeout})
+	h.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.rebuilds + 2 + rebuild.Looking, Timeout: loadTimeout})
 	if err != nil {
 		h.store.Close()
 		h.unchecked.Close()
