@@ -207,6 +207,32 @@ func TestRebuild_HandOversBehindTheFenceAreOrderedAndLateOnesSuperseded(t *testi
 	w.stopped(p)
 }
 
+// The stream was lost with hand-overs in it, or their gateway died: only the tickets of
+// the epoch that is over know of them.
+func TestRebuild_HandsOverAgainWhatTheStreamHasLost(t *testing.T) {
+	t.Parallel()
+	w := newLosableWorld(t, 50)
+	p := w.startWorker("")
+	w.decided(5)
+	lost := w.reserve(45)
+	rids := make([]string, 40)
+	for i := range rids {
+		rids[i] = lost[i].RID
+	}
+	w.must(w.stock.HandedOver(w.context(), w.entry.ID, w.entry.Epoch, rids))
+	_, requested, err := w.store.RequestRebuild(w.context(), w.entry.ID, w.entry.Epoch, 0)
+	w.must(err)
+	if !requested {
+		t.Fatal("not requested")
+	}
+	w.live()
+	w.eventuallyAll(sale.StatusConfirmed, lost)
+	if e := w.wantAudited(); e.Held != 50 || e.Redis.Stock != 0 {
+		t.Errorf("%d held, %d in stock", e.Held, e.Redis.Stock)
+	}
+	w.stopped(p)
+}
+
 // What closes between the count and the flip is given back once: its ticket was loaded open.
 func TestRebuild_OrdersCancelledMeanwhileAreGivenBackOnce(t *testing.T) {
 	t.Parallel()

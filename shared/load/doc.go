@@ -6,7 +6,8 @@
 //	fence      Redis refuses everything but this load, which has a random token
 //	wait       longer than any gateway answers 202 for what was reserved before
 //	save       what is queued in older epochs and has no outcome is handed over again
-//	order      workers order every hand-over up to the last one in the stream
+//	order      workers order every hand-over up to the last one in the stream; then save again,
+//	           and order once more if there was anything
 //	count      Postgres, as of one moment: what is free, and a ticket of every row
 //	load       the tickets, behind the fence
 //	flip       live, if the fence is still this load's and Redis the same process

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"sluice/shared/sale"
@@ -19,6 +20,13 @@ type stores struct {
 	loading int64   // latest epoch that a load has begun with
 	begun   []int64 // all of them
 	flip    func(epoch int64) error
+
+	queued    []string              // tickets of the epoch before
+	decided   map[string]bool       // in Postgres
+	stream    []sale.HandOver       // not ordered yet
+	handed    int                   // hand-overs ever
+	noted     []uint64              // last sequences, in order
+	waitedFor func(sequence uint64) // as awaiting its orders begins
 }
 
 func (s *stores) Entry(context.Context, string) (sale.Entry, error) { return s.entry, nil }
@@ -32,7 +40,10 @@ func (s *stores) BeginLoad(_ context.Context, _ string, above int64) (sale.Entry
 	return s.entry, nil
 }
 
-func (s *stores) SetLastSequence(context.Context, string, int64, uint64) error { return nil }
+func (s *stores) SetLastSequence(_ context.Context, _ string, _ int64, sequence uint64) error {
+	s.noted = append(s.noted, sequence)
+	return nil
+}
 
 func (s *stores) Count(_ context.Context, _ string, epoch int64, parts sale.LoadParts) error {
 	e := s.entry
@@ -80,11 +91,23 @@ func (s *stores) Flip(_ context.Context, _ string, l sale.Live) error {
 
 func (s *stores) DropOlderEpochs(context.Context, string, int64) error { return nil }
 
-func (s *stores) Undecided(context.Context, []string) ([]string, error) { return nil, nil }
+func (s *stores) Undecided(_ context.Context, rids []string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(rids), func(rid string) bool { return s.decided[rid] }), nil
+}
 
-func (s *stores) OlderEpochs(context.Context, string, int64) ([]int64, error) { return nil, nil }
+func (s *stores) OlderEpochs(_ context.Context, _ string, epoch int64) ([]int64, error) {
+	if len(s.queued) == 0 {
+		return nil, nil
+	}
+	return []int64{epoch - 1}, nil
+}
 
-func (s *stores) EachTicket(context.Context, string, int64, func(sale.Ticket) error) error {
+func (s *stores) EachTicket(_ context.Context, _ string, _ int64, visit func(sale.Ticket) error) error {
+	for _, rid := range s.queued {
+		if err := visit(sale.Ticket{Reservation: sale.Reservation{RID: rid}, Status: sale.StatusQueued}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -100,10 +123,28 @@ func (s *stores) PutEntry(_ context.Context, e sale.Entry) (bool, error) {
 	return true, nil
 }
 
-func (s *stores) LastSequence(context.Context, string) (uint64, error)       { return 0, nil }
-func (s *stores) Acknowledged(context.Context, string, uint64) (bool, error) { return true, nil }
-func (s *stores) Publish(context.Context, sale.HandOver) (uint64, error)     { return 0, nil }
-func (s *stores) NotifySnapshot(sale.Snapshot) error                         { return nil }
+func (s *stores) LastSequence(context.Context, string) (uint64, error) { return uint64(s.handed), nil }
+
+// Acknowledged orders what the stream holds.
+func (s *stores) Acknowledged(_ context.Context, _ string, sequence uint64) (bool, error) {
+	if s.waitedFor != nil {
+		s.waitedFor(sequence)
+	}
+	for _, h := range s.stream {
+		for _, r := range h.Reservations {
+			s.decided[r.RID] = true
+		}
+	}
+	s.stream = nil
+	return true, nil
+}
+
+func (s *stores) Publish(_ context.Context, h sale.HandOver) (uint64, error) {
+	s.stream, s.handed = append(s.stream, h), s.handed+1
+	return uint64(s.handed), nil
+}
+
+func (s *stores) NotifySnapshot(sale.Snapshot) error { return nil }
 
 func (s *stores) run(t *testing.T) Done {
 	t.Helper()
@@ -165,5 +206,26 @@ func TestRun_NeverTakesAnotherHistorysEpochForItsOwn(t *testing.T) {
 				t.Errorf("gateways are told %+v", s.announced)
 			}
 		})
+	}
+}
+
+func TestRun_HandsOverAgainWhatTheStreamLosesWhileItIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits as long as gateways may answer")
+	}
+	s := &stores{live: 1, meta: 1, queued: []string{"a", "b", "c"}, decided: map[string]bool{"a": true}}
+	s.entry = sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 2, Rev: 3, Rebuilding: true}
+	s.waitedFor = func(sequence uint64) {
+		if sequence == 1 {
+			s.stream = nil // wiped, once its last sequence is noted
+		}
+	}
+	done := s.run(t)
+	if !s.decided["b"] || !s.decided["c"] || done.Saved != 4 || done.Last != 2 {
+		t.Errorf("%v decided, %+v", s.decided, done)
+	}
+	if !slices.Equal(s.noted, []uint64{1, 2}) {
+		t.Errorf("%v noted", s.noted)
 	}
 }

@@ -11,32 +11,34 @@ import (
 // reservations without an outcome. The stream may have lost the hand-over of one that was
 // answered 202, or nobody could read it: then Redis alone has it, and it is counted only
 // if it is ordered before. One that Redis holds because it was rolled back is known.
-func (l *Loader) saveQueued(ctx context.Context, done *Done) error {
+func (l *Loader) saveQueued(ctx context.Context, done *Done) (saved int, err error) {
 	e := done.Entry
 	older, err := l.Stock.OlderEpochs(ctx, e.ID, e.Epoch)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, epoch := range older {
-		if err := l.saveEpoch(ctx, done, epoch); err != nil {
-			return err
+		n, err := l.saveEpoch(ctx, e, epoch)
+		saved, done.Saved = saved+n, done.Saved+n
+		if err != nil {
+			return saved, err
 		}
 	}
-	if done.Saved > 0 {
-		l.Log.Warn("lost reservations handed over again", "sale", e.ID, "epoch", e.Epoch, "reservations", done.Saved)
+	if saved > 0 {
+		l.Log.Warn("lost reservations handed over again", "sale", e.ID, "epoch", e.Epoch, "reservations", saved)
 	}
-	return nil
+	return saved, nil
 }
 
-func (l *Loader) saveEpoch(ctx context.Context, done *Done, epoch int64) error {
+func (l *Loader) saveEpoch(ctx context.Context, e sale.Entry, epoch int64) (saved int, err error) {
 	var page []sale.Reservation
 	flush := func() error {
-		saved, err := l.handOver(ctx, done.Entry, epoch, page)
-		done.Saved += saved
+		n, err := l.handOver(ctx, e, epoch, page)
+		saved += n
 		page = page[:0]
 		return err
 	}
-	err := l.Stock.EachTicket(ctx, done.Entry.ID, epoch, func(t sale.Ticket) error {
+	err = l.Stock.EachTicket(ctx, e.ID, epoch, func(t sale.Ticket) error {
 		if t.Status != sale.StatusQueued {
 			return nil
 		}
@@ -46,9 +48,9 @@ func (l *Loader) saveEpoch(ctx context.Context, done *Done, epoch int64) error {
 		return nil
 	})
 	if err != nil || len(page) == 0 {
-		return err
+		return saved, err
 	}
-	return flush()
+	return saved, flush()
 }
 
 // handOver publishes those of a page that have no outcome, at the epoch they came from.

@@ -12,7 +12,7 @@ import (
 )
 
 // settleOlder has everything decided that anybody was answered 202 for before the fence.
-func (l *Loader) settleOlder(ctx context.Context, done *Done) (err error) {
+func (l *Loader) settleOlder(ctx context.Context, done *Done) error {
 	e := done.Entry
 	start := time.Now()
 	if e.Epoch > 1 { // before the first epoch nobody reserved anything
@@ -24,22 +24,36 @@ func (l *Loader) settleOlder(ctx context.Context, done *Done) (err error) {
 	if err := l.Hit(Waited); err != nil {
 		return err
 	}
-	if err := l.saveQueued(ctx, done); err != nil {
-		return err
-	}
-	if done.Last, err = l.lastSequence(ctx, e.ID); err != nil {
-		return err
-	}
-	if err := l.Truth.SetLastSequence(ctx, e.ID, e.Epoch, done.Last); err != nil {
-		return err
-	}
-	if done.Last > 0 {
-		if err := l.awaitOrders(ctx, e.ID, done.Last); err != nil {
-			return fmt.Errorf("cannot load sale %s: hand-overs up to %d wait for a worker to order them: %w", e.ID, done.Last, err)
+	// Once more when it is done: the stream may be lost while it is waited for, too. Behind
+	// the fence nobody else gets at these tickets, and with the keys of their epoch they go.
+	for ordered := false; ; ordered = true {
+		saved, err := l.saveQueued(ctx, done)
+		if err != nil {
+			return err
+		}
+		if ordered && saved == 0 {
+			break
+		}
+		if done.Last, err = l.orderAll(ctx, e); err != nil {
+			return err
 		}
 	}
 	done.Ordering = time.Since(start) - done.Waiting
 	return nil
+}
+
+// orderAll has everything ordered that the stream holds now, up to last.
+func (l *Loader) orderAll(ctx context.Context, e sale.Entry) (last uint64, err error) {
+	if last, err = l.lastSequence(ctx, e.ID); err != nil {
+		return last, err
+	}
+	if err := l.Truth.SetLastSequence(ctx, e.ID, e.Epoch, last); err != nil || last == 0 {
+		return last, err
+	}
+	if err := l.awaitOrders(ctx, e.ID, last); err != nil {
+		return last, fmt.Errorf("cannot load sale %s: hand-overs up to %d wait for a worker to order them: %w", e.ID, last, err)
+	}
+	return last, nil
 }
 
 func (l *Loader) lastSequence(ctx context.Context, saleID string) (uint64, error) {

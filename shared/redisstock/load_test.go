@@ -210,3 +210,23 @@ func everyCall(t *testing.T, c *Client, s sale.Sale, rid string) map[string]erro
 	_, _, errs["configure"] = c.Configure(ctx, e)
 	return errs
 }
+
+func TestOlderEpochs_AreThoseWithTicketsUntilTheyAreDropped(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 5)
+	_, _, err := c.Reserve(t.Context(), s.ID, 1, []sale.Attempt{attempt("ada")})
+	must(t, err)
+	must(t, c.Fence(t.Context(), s.ID, 3, "next"))
+	older := func(epoch int64) []int64 {
+		t.Helper()
+		left, err := c.OlderEpochs(t.Context(), s.ID, epoch)
+		must(t, err)
+		return left
+	}
+	equal(t, "before 3", len(older(3)), 1)
+	equal(t, "before 3", older(3)[0], int64(1))
+	equal(t, "before 1", len(older(1)), 0)
+	must(t, c.DropOlderEpochs(t.Context(), s.ID, 3))
+	equal(t, "dropped", len(older(3)), 0)
+}
