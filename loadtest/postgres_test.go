@@ -21,6 +21,7 @@ const (
 	behindSome   = 40
 
 	besideRedis = "beside a Redis that restarts too"
+	inRebuild   = "while the sale is in rebuild"
 )
 
 // Postgres comes back as it was before most of the sale: orders, cancellations and
@@ -28,7 +29,7 @@ const (
 // their first buyers.
 func TestPostgres_RestoredOldMidSaleGetsBackWhatItHasLost(t *testing.T) {
 	t.Parallel()
-	for name, hold := range map[string]string{"with cancellations": "15m", "with expiries": "4s", besideRedis: "15m"} {
+	for name, hold := range map[string]string{"with cancellations": "15m", "with expiries": "4s", besideRedis: "15m", inRebuild: "15m"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if name != "with cancellations" && !devstack.Long() {
@@ -52,8 +53,11 @@ func TestPostgres_RestoredOldMidSaleGetsBackWhatItHasLost(t *testing.T) {
 			k.settled(ctx)
 			k.readAll(ctx)
 			k.must(k.stack.Restart(ctx, "postgres", (*devstack.Server).Kill, func(s *devstack.Server) error {
-				if name == besideRedis {
+				switch name {
+				case besideRedis:
 					k.must(k.stack.Restart(ctx, "redis", (*devstack.Server).Stop, func(*devstack.Server) error { return nil }))
+				case inRebuild:
+					k.must(k.stores.Redis.Fence(ctx, k.saleID, 2, "a load's that is gone with it"))
 				}
 				return s.PutData(older)
 			}))

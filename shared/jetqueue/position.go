@@ -46,3 +46,20 @@ func (q *Queue) Acknowledged(ctx context.Context, saleID string, sequence uint64
 	}
 	return consumer.CachedInfo().AckFloor.Stream >= min(sequence, last), nil // as of that call
 }
+
+// AcknowledgedUpTo is the sequence up to which the consumer of a sale has acknowledged
+// everything, 0 when there is no consumer.
+func (q *Queue) AcknowledgedUpTo(ctx context.Context, saleID string) (uint64, error) {
+	last, err := q.LastSequence(ctx, saleID)
+	if err != nil || last == 0 {
+		return 0, err
+	}
+	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+	}
+	return min(last, consumer.CachedInfo().AckFloor.Stream), nil
+}

@@ -20,6 +20,9 @@ func TestAcknowledged_OnceEverythingUpToItIs(t *testing.T) {
 	if last, err := q.LastSequence(testContext(t), id); err != nil || last != 0 {
 		t.Fatalf("last %d, error %v of a sale without hand-overs", last, err)
 	}
+	if upTo, err := q.AcknowledgedUpTo(testContext(t), id); err != nil || upTo != 0 {
+		t.Fatalf("acknowledged up to %d, error %v without a consumer", upTo, err)
+	}
 	if _, err := q.Acknowledged(testContext(t), id, 1); err == nil {
 		t.Fatal("no error without a consumer")
 	}
@@ -40,6 +43,9 @@ func TestAcknowledged_OnceEverythingUpToItIs(t *testing.T) {
 	if acknowledged(t, q, id, second) {
 		t.Fatal("acknowledged though the first is not")
 	}
+	if upTo, err := q.AcknowledgedUpTo(testContext(t), id); err != nil || upTo >= first {
+		t.Fatalf("acknowledged up to %d, error %v, though the first is not", upTo, err)
+	}
 	third := mustPublish(t, q, handOver(id, 4, 1))
 	if err := deliveries[0].Ack(); err != nil {
 		t.Fatal(err)
@@ -47,6 +53,9 @@ func TestAcknowledged_OnceEverythingUpToItIs(t *testing.T) {
 	eventually(t, "the floor rises", func() bool { return acknowledged(t, q, id, second) })
 	if acknowledged(t, q, id, third) {
 		t.Fatal("acknowledged though the third waits")
+	}
+	if upTo, err := q.AcknowledgedUpTo(testContext(t), id); err != nil || upTo < second || upTo >= third {
+		t.Fatalf("acknowledged up to %d, error %v, want %d", upTo, err, second)
 	}
 }
 

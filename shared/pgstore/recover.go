@@ -16,10 +16,11 @@ import (
 //
 //	Adopt           epoch, rev, pause, early end of the catalogue
 //	RestoreClosed   what was let go: units come back before anybody takes them
+//	RestoreRefunded what was paid and refunded and gave its unit back, by the payments, which are stored before
 //	RestoreAdjusted units that operators added or took away
+//	RestoreRefunded what was refunded and keeps its unit
 //	Order           the tickets that are open, in the order of their ranks
 //	RestoreClosed   duplicates, whose holders are there now
-//	RestoreRefunded what was paid and refunded, once the payments are stored
 //	KeepPaid        what was paid and no payment tells any more
 //
 // Each step may be repeated.
@@ -47,9 +48,10 @@ func (s *Store) Missing(ctx context.Context, tickets []sale.Ticket) (missing int
 }
 
 // Adopt takes over what the catalogue says of a sale and Postgres has forgotten, and
-// the epoch that Redis is live at. Hand-overs of epochs that are forgotten too are
+// the epoch that Redis is live at, 0 when at none. Hand-overs of epochs that are forgotten too are
 // superseded from here on, unless they are decided: those that were ordered have a
-// ticket in the epoch that is live, and get their row from it.
+// ticket in the epoch that is live, and get their row from it. When Redis is not live at the
+// latest epoch there is no such ticket: the sale is left in rebuild, and they are ordered.
 func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error) {
 	var entry sale.Entry
 	epoch := max(known.Epoch, live)
@@ -59,17 +61,19 @@ func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.E
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO rebuilds (sale_id, epoch, last_seq)
-			SELECT sale_id, $2, 0 FROM sales WHERE sale_id = $1 AND epoch > 0 AND epoch < $2
-			ON CONFLICT DO NOTHING`, known.ID, epoch); err != nil {
+			SELECT sale_id, $2, 0 FROM sales WHERE sale_id = $1 AND epoch > 0 AND epoch < $2 AND $2 = $3
+			ON CONFLICT DO NOTHING`, known.ID, epoch, live); err != nil {
 			return err
 		}
 		entry, err = oneEntry(ctx, tx, `
-			UPDATE sales SET epoch = greatest(epoch, $2), rev = greatest(rev, $4) + 1, rebuilding = rebuilding AND epoch >= $2,
+			UPDATE sales SET epoch = greatest(epoch, $2), rev = greatest(rev, $4) + 1,
+				rebuilding = CASE WHEN epoch < $2 THEN $8 < $2 AND NOT $6 ELSE rebuilding END,
+				loading_epoch = CASE WHEN epoch < $2 THEN $2 ELSE loading_epoch END,
 				paused = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $5 ELSE paused END,
 				closed_at = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) AND $7 < least(closes_at, closed_at) THEN $7 ELSE closed_at END,
 				retired = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $6 ELSE retired END
 			WHERE sale_id = $1 AND (epoch < $2 OR (epoch, rev) < ($3::bigint, $4::bigint)) RETURNING `+entryColumns,
-			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, known.ClosesAt)
+			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, known.ClosesAt, live)
 		if errors.Is(err, ErrNoSale) { // nothing to take over
 			entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, known.ID)
 		}
@@ -137,6 +141,7 @@ type restoring struct {
 	entry    sale.Entry
 	tickets  []sale.Ticket
 	restored int64
+	surplus  int
 }
 
 // closedTickets are the tickets as a table t; its parameters are $2 to $10.
@@ -259,26 +264,29 @@ func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []s
 // has: the first success and the first refund of the order are the ones that were applied, and the refund says
 // whether the unit came back. Without one it did not, unless none is left to hold. Applying a success to such an order would owe a refund.
 // replaced are the expired orders that it took the place of, the last one first: payments may name those.
-func (s *Store) RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string) (restored int64, err error) {
+// With back it leaves out what keeps its unit, else what does not: units must be free before anybody takes them.
+// surplus is 1 when there was no unit to keep.
+func (s *Store) RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string, back bool) (restored int64, surplus int, err error) {
 	err = s.changeSale(ctx, e.ID, func(ctx context.Context, tx pgx.Tx) error {
 		r := &restoring{tx: tx, entry: e, tickets: []sale.Ticket{t}}
-		var err error
-		restored, err = r.refunded(ctx, replaced)
+		err := r.refunded(ctx, replaced, back)
+		restored, surplus = r.restored, r.surplus
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("cannot restore refunded order %s of sale %s: %w", t.RID, e.ID, err)
+		return 0, 0, fmt.Errorf("cannot restore refunded order %s of sale %s: %w", t.RID, e.ID, err)
 	}
-	return restored, nil
+	return restored, surplus, nil
 }
 
-func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, error) {
+func (r *restoring) refunded(ctx context.Context, replaced []string, back bool) error {
 	t := r.tickets[0]
 	named := append([]string{t.RID}, replaced...)
 	restock, state, err := r.refundOf(ctx, named)
-	if err != nil || state == sale.OrderRefunded {
-		return 0, err
+	if err != nil || state == sale.OrderRefunded || restock != back {
+		return err
 	}
+	r.restored = 1
 	if _, err := r.tx.Exec(ctx, `
 		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
 			state, shown_state, holds_unit, holds_slot, created_at, replaces)
@@ -287,7 +295,7 @@ func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, err
 		FROM `+closedTickets+`, sales s WHERE s.sale_id = $1
 		ON CONFLICT (id) DO UPDATE SET state = 'refunded', shown_state = 'refunded', holds_unit = EXCLUDED.holds_unit,
 			holds_slot = EXCLUDED.holds_slot, expires_at = NULL, replaces = EXCLUDED.replaces`, r.args(r.entry.PriceMinor, r.entry.Currency, restock, named)...); err != nil {
-		return 0, fmt.Errorf("insert refunded order: %w", err)
+		return fmt.Errorf("insert refunded order: %w", err)
 	}
 	if _, err := r.tx.Exec(ctx, `
 		UPDATE payments SET applied_at = clock_timestamp(), result = CASE type WHEN 'refund.succeeded' THEN 'refunded' ELSE 'paid' END
@@ -295,7 +303,7 @@ func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, err
 			SELECT DISTINCT ON (type) event_id FROM payments
 			WHERE order_id = ANY ($1::text[]::uuid[]) AND type IN ('payment.succeeded', 'refund.succeeded')
 			ORDER BY type, received_at, event_id)`, named); err != nil {
-		return 0, fmt.Errorf("mark payments: %w", err)
+		return fmt.Errorf("mark payments: %w", err)
 	}
 	give := 0
 	if restock {
@@ -304,17 +312,15 @@ func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, err
 	if _, err := r.tx.Exec(ctx, `
 		INSERT INTO releases (rid, sale_id, status, reason, give, created_at, applied_at) VALUES ($1::text::uuid, $2, 'refunded', '', $3, $4, now())
 		ON CONFLICT (rid) DO NOTHING`, t.RID, r.entry.ID, give, t.UpdatedAt); err != nil {
-		return 0, fmt.Errorf("insert release: %w", err)
+		return fmt.Errorf("insert release: %w", err)
 	}
-	was, holds := state.HoldsUnit(), !restock
-	l := &lettingGo{tx: r.tx, saleID: r.entry.ID}
-	switch {
-	case was && !holds:
-		return 1, l.giveBack(ctx, 1)
-	case !was && holds:
-		return 1, r.holdOne(ctx)
+	switch was := state.HoldsUnit(); {
+	case was && restock:
+		return (&lettingGo{tx: r.tx, saleID: r.entry.ID}).giveBack(ctx, 1)
+	case !was && !restock:
+		return r.holdOne(ctx)
 	}
-	return 1, nil
+	return nil
 }
 
 // holdOne takes the unit that a refund did not bring back. When others hold them all
@@ -322,6 +328,7 @@ func (r *restoring) refunded(ctx context.Context, replaced []string) (int64, err
 func (r *restoring) holdOne(ctx context.Context) error {
 	tag, err := r.tx.Exec(ctx, `UPDATE sale_stock SET held = held + 1 WHERE sale_id = $1 AND held < total`, r.entry.ID)
 	if err == nil && tag.RowsAffected() == 0 {
+		r.surplus = 1
 		_, err = r.tx.Exec(ctx, `UPDATE orders SET holds_unit = false WHERE id = $1::text::uuid`, r.tickets[0].RID)
 	}
 	if err != nil {

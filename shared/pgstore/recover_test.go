@@ -313,13 +313,22 @@ func TestRestoreRefunded_ItsPaymentsSayWhetherTheUnitCameBack(t *testing.T) {
 	}
 	_, err := s.StorePayments(t.Context(), events)
 	must(t, err)
-	for _, want := range []int64{1, 0} {
-		for _, r := range rs {
-			n, err := s.RestoreRefunded(t.Context(), entryOf(t, s, "phone"), ticket(r, sale.StatusRefunded, ""), []string{newRID()})
-			if err != nil || n != want {
-				t.Errorf("%d, %v; want %d", n, err, want)
+	wants := [2]int64{2, 1}
+	for range 2 {
+		for pass, back := range []bool{true, false} {
+			restored := int64(0)
+			for _, r := range rs {
+				n, surplus, err := s.RestoreRefunded(t.Context(), entryOf(t, s, "phone"), ticket(r, sale.StatusRefunded, ""), []string{newRID()}, back)
+				if err != nil || surplus != 0 {
+					t.Errorf("%d surplus, %v", surplus, err)
+				}
+				restored += n
+			}
+			if restored != wants[pass] {
+				t.Errorf("%d restored whose unit is back %t, want %d", restored, back, wants[pass])
 			}
 		}
+		wants = [2]int64{}
 	}
 	if _, held, err := stockOf(t, s, "phone"); err != nil || held != 1 {
 		t.Errorf("%d held, %v", held, err)
@@ -338,8 +347,8 @@ func TestRestore_WhatIsHeldTooMuchIsNoFault(t *testing.T) {
 	loaded(t, s, "phone", 3)
 	order(t, s, batchOf("phone", reservations(3)...)) // sold out
 	shipped := reservation("shipped", 1, 9)
-	if n, err := s.RestoreRefunded(t.Context(), entryOf(t, s, "phone"), ticket(shipped, sale.StatusRefunded, ""), nil); err != nil || n != 1 {
-		t.Errorf("a unit that did not come back: %d, %v", n, err)
+	if n, surplus, err := s.RestoreRefunded(t.Context(), entryOf(t, s, "phone"), ticket(shipped, sale.StatusRefunded, ""), nil, false); err != nil || n != 1 || surplus != 1 {
+		t.Errorf("a unit that did not come back: %d, %d surplus, %v", n, surplus, err)
 	}
 	if n, err := s.RestoreAdjusted(t.Context(), "phone", []sale.Adjustment{{ID: "less", SaleID: "phone", Delta: -2}}); err != nil || n != 1 {
 		t.Errorf("a decrease: %d, %v", n, err)
@@ -347,5 +356,26 @@ func TestRestore_WhatIsHeldTooMuchIsNoFault(t *testing.T) {
 	h, err := s.Holdings(t.Context(), "phone", time.Minute)
 	if err != nil || h.Total != 3 || h.Held != 3 || h.Holding != 3 {
 		t.Errorf("%+v, %v", h, err)
+	}
+}
+
+// A rebuild was announced, and Postgres has forgotten it: the hand-overs of the epoch
+// before have no tickets in Redis, and must not be superseded.
+func TestAdopt_OfASaleThatIsNotLiveOrdersItsHandOvers(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 3)
+	known := entryOf(t, s, "phone")
+	known.Epoch, known.Rev = 2, known.Rev+1
+	for range 2 {
+		got, err := s.Adopt(t.Context(), known, 0)
+		if err != nil || got.Epoch != 2 || !got.Rebuilding {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	wantCounts(t, order(t, s, handedOver([]uint64{5}, reservations(1)...)), 1, 0, 0, 0)
+	next, err := s.BeginLoad(t.Context(), "phone", 0) // the load of before may still be at its epoch
+	if err != nil || next.Epoch != 3 {
+		t.Errorf("%+v, %v", next, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 const (
 	compared = 2000 // tickets that one statement looks up
+	latest   = 1000 // reservations whose hand-overs were acknowledged last, of a sale that is not live
 
 	// A shard that does not answer keeps Postgres waiting for this long. Then its sales
 	// count as unknown: it must not keep the others' orders. When Redis does not answer for
@@ -95,10 +96,12 @@ func (r *Recovery) bearWith(err error) error {
 
 // compareSale looks up every ticket that has an outcome. Which of them moved last does
 // not say which commit was the last: tickets are settled by several workers, and by loops
-// that come later. A Redis that is not live tells as much, by what it has kept.
+// that come later. A Redis that is not live tells by what it has kept, of every epoch: it was
+// started again, or its sale is being rebuilt. What it has lost the stream may tell.
 func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, err error) {
 	snapshot, err := r.snapshot(ctx, e.ID, e.Epoch)
-	if err != nil && !errors.Is(err, sale.ErrStale) {
+	stale := errors.Is(err, sale.ErrStale)
+	if err != nil && !stale {
 		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if snapshot.Epoch > e.Epoch {
@@ -111,6 +114,25 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 			return fmt.Sprintf("Redis has sale %s at epoch %d, Postgres at %d", e.ID, snapshot.Epoch, later), nil
 		}
 	}
+	if !stale {
+		return r.compareTickets(ctx, e, snapshot.Epoch)
+	}
+	if why, err := r.compareStream(ctx, e); why != "" || err != nil {
+		return why, err
+	}
+	kept, err := r.stock.OlderEpochs(ctx, e.ID, max(e.Epoch, snapshot.Epoch)+1)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	for _, epoch := range kept {
+		if why, err := r.compareTickets(ctx, e, epoch); why != "" || err != nil {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+func (r *Recovery) compareTickets(ctx context.Context, e sale.Entry, epoch int64) (why string, err error) {
 	missing := 0
 	var failed error
 	look := pages{size: compared, flush: func(tickets []sale.Ticket) error {
@@ -119,7 +141,7 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 		}
 		return failed
 	}}
-	err = r.stock.EachTicket(ctx, e.ID, snapshot.Epoch, func(t sale.Ticket) error {
+	err = r.stock.EachTicket(ctx, e.ID, epoch, func(t sale.Ticket) error {
 		if t.Status == sale.StatusQueued {
 			return nil
 		}
@@ -150,6 +172,37 @@ func (r *Recovery) handedOut(ctx context.Context, saleID string) (int64, error) 
 		return 0, err
 	}
 	return entries[i].Epoch, nil
+}
+
+// compareStream looks up the last reservations whose hand-overs were acknowledged: that is
+// after the commit, too.
+func (r *Recovery) compareStream(ctx context.Context, e sale.Entry) (why string, err error) {
+	upTo, err := r.queue.AcknowledgedUpTo(ctx, e.ID)
+	if err != nil || upTo == 0 {
+		return "", err
+	}
+	var rids []string
+	err = r.queue.HandOvers(ctx, e.ID, func(seq uint64, h sale.HandOver, unreadable error) error {
+		if unreadable != nil || seq > upTo {
+			return nil
+		}
+		for _, reservation := range h.Reservations {
+			rids = append(rids, reservation.RID)
+		}
+		if len(rids) >= 4*latest {
+			rids = append(rids[:0], rids[len(rids)-latest:]...)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	rids = rids[max(0, len(rids)-latest):]
+	undecided, err := r.truth.Undecided(ctx, rids)
+	if err != nil || len(undecided) == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d of the %d reservations of sale %s that were ordered last", len(undecided), len(rids), e.ID), nil
 }
 
 func (r *Recovery) snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, error) {

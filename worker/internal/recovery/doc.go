@@ -13,9 +13,11 @@
 // is right because nobody else writes.
 //
 // Compare reads the tickets. One shows an outcome only after its commit, so one that
-// Postgres does not know is a commit that is gone.
+// Postgres does not know is a commit that is gone. Of a sale that Redis is not live for it
+// asks the stream, too: a hand-over is acknowledged only after its commit.
 //
-// Recover goes from what frees units to what takes them: catalogue, closed tickets, open
-// tickets by rank, hand-overs in the stream, payments. Then Redis is rebuilt. Each step may be
-// repeated, by another worker too: the server stays behind until the last one is done.
+// Recover goes from what frees units to what takes them: payment events are stored; then
+// catalogue, closed and refunded tickets, open tickets by rank, hand-overs in the stream;
+// then payments are applied, and Redis is rebuilt. Each step may be repeated, by another
+// worker too: the server stays behind until the last one is done.
 package recovery

@@ -20,6 +20,10 @@ func (r *Recovery) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	events, err := r.payments.Keep(ctx) // first: they say whether the unit of a refunded order came back
+	if err != nil {
+		return fmt.Errorf("cannot bring payments back: %w", err)
+	}
 	var sales []*restored
 	for _, known := range newestOf(entries, announced) {
 		if known.Epoch == 0 {
@@ -30,15 +34,6 @@ func (r *Recovery) recover(ctx context.Context) error {
 			return fmt.Errorf("cannot bring sale %s back: %w", known.ID, err)
 		}
 		sales = append(sales, s)
-	}
-	events, err := r.payments.Keep(ctx)
-	if err != nil {
-		return fmt.Errorf("cannot bring payments back: %w", err)
-	}
-	for _, s := range sales {
-		if err := s.restoreRefunded(ctx); err != nil {
-			return fmt.Errorf("cannot bring sale %s back: %w", s.entry.ID, err)
-		}
 	}
 	if err := r.payments.Apply(ctx); err != nil {
 		return fmt.Errorf("cannot apply payments again: %w", err)
@@ -71,41 +66,56 @@ func newestOf(entries, announced []sale.Entry) []sale.Entry {
 type restored struct {
 	*Recovery
 	entry    sale.Entry
-	at       int64    // epoch whose tickets Redis has, 0 when it has none
+	epochs   []int64  // whose tickets in Redis tell what Postgres had
 	paid     []string // rids of tickets that say paid
 	refunded []sale.Ticket
 	expired  map[string]string // rid of the order that would replace an expired one → the expired one
 }
 
 func (s *restored) restore(ctx context.Context, known sale.Entry) error {
-	var err error
-	if s.at, err = s.keptEpoch(ctx, known); err != nil {
+	latest, live, err := s.redisEpochs(ctx, known)
+	if err != nil {
 		return err
 	}
-	if s.entry, err = s.truth.Adopt(ctx, known, s.at); err != nil || s.entry.Retired {
+	known.Epoch = max(known.Epoch, latest)
+	if s.entry, err = s.truth.Adopt(ctx, known, live); err != nil || s.entry.Retired {
 		return err
 	}
-	if s.at > 0 {
-		if err := s.fromTickets(ctx); err != nil {
-			return err
-		}
-	} else {
+	if s.epochs, err = s.ticketEpochs(ctx, live); err != nil {
+		return err
+	}
+	if len(s.epochs) == 0 {
 		s.log.Error("redis has lost the sale too: what was expired or cancelled is ordered again", "sale", s.entry.ID)
+	} else if err := s.fromTickets(ctx); err != nil {
+		return err
 	}
 	return s.fromStream(ctx)
 }
 
-// keptEpoch is the epoch whose tickets Redis has, 0 when it knows of none. It need not
-// be live: a Redis that was restarted too has kept what it had written down.
-func (s *restored) keptEpoch(ctx context.Context, known sale.Entry) (int64, error) {
-	snapshot, err := s.snapshot(ctx, known.ID, known.Epoch)
-	if errors.Is(err, sale.ErrStale) {
-		err = nil
+// ticketEpochs are those whose tickets tell what Postgres had: the one that is live or,
+// while the sale is fenced or Redis was started again, all that it has kept, the latest first.
+func (s *restored) ticketEpochs(ctx context.Context, live int64) ([]int64, error) {
+	if live > 0 {
+		return []int64{live}, nil
 	}
-	return snapshot.Epoch, err
+	return s.stock.OlderEpochs(ctx, s.entry.ID, s.entry.Epoch+1)
 }
 
-// fromTickets restores what was let go, units that were added, then what is open, by rank, so that a unit that
+// redisEpochs are the latest epoch that Redis knows, and the one it is live at; 0 when
+// there is none. They are one unless a load has fenced the sale, or Redis was started again.
+func (s *restored) redisEpochs(ctx context.Context, known sale.Entry) (latest, live int64, err error) {
+	snapshot, err := s.snapshot(ctx, known.ID, known.Epoch)
+	if errors.Is(err, sale.ErrStale) && snapshot.Epoch > 0 && snapshot.Epoch != known.Epoch { // lower: about to be fenced
+		snapshot, err = s.snapshot(ctx, known.ID, snapshot.Epoch)
+	}
+	if errors.Is(err, sale.ErrStale) {
+		return snapshot.Epoch, 0, nil
+	}
+	return snapshot.Epoch, snapshot.Epoch, err
+}
+
+// fromTickets restores what was let go, units that were added, what was refunded and keeps
+// its unit, then what is open, by rank, so that a unit that
 // came back and was sold again is there for its second buyer; then duplicates, whose
 // holders are there by then.
 func (s *restored) fromTickets(ctx context.Context) error {
@@ -113,12 +123,12 @@ func (s *restored) fromTickets(ctx context.Context) error {
 	duplicates := pages{size: page, flush: closed.flush}
 	var open []sale.Reservation
 	var late []sale.Ticket
-	err := s.stock.EachTicket(ctx, s.entry.ID, s.at, func(t sale.Ticket) error {
+	err := s.eachTicket(ctx, func(t sale.Ticket) error {
 		switch {
 		case t.Reason == sale.ReasonDuplicate:
 			late = append(late, t)
 		case t.Status == sale.StatusRefunded:
-			s.refunded = append(s.refunded, t) // its payments say whether its unit came back
+			s.refunded = append(s.refunded, t)
 		case t.Status.Closed():
 			if t.Status == sale.StatusExpired {
 				s.expired[sale.LateRID(t.RID)] = t.RID
@@ -138,15 +148,17 @@ func (s *restored) fromTickets(ctx context.Context) error {
 	if err := closed.end(); err != nil {
 		return err
 	}
+	if err := s.restoreRefunded(ctx, true); err != nil {
+		return err
+	}
 	if err := s.adjusted(ctx); err != nil {
 		return err
 	}
-	slices.SortFunc(open, func(a, b sale.Reservation) int { return int(a.Rank - b.Rank) })
-	for some := range slices.Chunk(open, page) {
-		if err := s.order(ctx, sale.HandOver{SaleID: s.entry.ID, Epoch: s.entry.Epoch, PriceMinor: s.entry.PriceMinor,
-			Currency: s.entry.Currency, Reservations: some}, make([]uint64, len(some))); err != nil {
-			return err
-		}
+	if err := s.restoreRefunded(ctx, false); err != nil {
+		return err
+	}
+	if err := s.orderOpen(ctx, open); err != nil {
+		return err
 	}
 	for _, t := range late {
 		if err := duplicates.add(t); err != nil {
@@ -156,14 +168,57 @@ func (s *restored) fromTickets(ctx context.Context) error {
 	return duplicates.end()
 }
 
-func (s *restored) adjusted(ctx context.Context) error {
-	moved, err := s.stock.Adjusted(ctx, s.entry.ID, s.at)
-	if err != nil || len(moved) == 0 {
-		return err
+func (s *restored) orderOpen(ctx context.Context, open []sale.Reservation) error {
+	slices.SortFunc(open, func(a, b sale.Reservation) int { return int(a.Rank - b.Rank) })
+	for some := range slices.Chunk(open, page) {
+		if err := s.order(ctx, sale.HandOver{SaleID: s.entry.ID, Epoch: s.entry.Epoch, PriceMinor: s.entry.PriceMinor,
+			Currency: s.entry.Currency, Reservations: some}, make([]uint64, len(some))); err != nil {
+			return err
+		}
 	}
-	n, err := s.truth.RestoreAdjusted(ctx, s.entry.ID, moved)
-	s.metrics.restored.WithLabelValues(restoredAdjusted).Add(float64(n))
-	return err
+	return nil
+}
+
+// eachTicket visits every ticket as the latest epoch has it, and once more as an older one
+// has it that says it was let go: that is for good, however old it is. What a ticket says
+// is open may have been let go since.
+func (s *restored) eachTicket(ctx context.Context, visit func(sale.Ticket) error) error {
+	if len(s.epochs) == 1 {
+		return s.stock.EachTicket(ctx, s.entry.ID, s.epochs[0], visit)
+	}
+	seen := make(map[string]bool) // whether it was let go
+	for _, epoch := range s.epochs {
+		err := s.stock.EachTicket(ctx, s.entry.ID, epoch, func(t sale.Ticket) error {
+			closed := t.Status.Closed()
+			if letGo, known := seen[t.RID]; known && (letGo || !closed) {
+				return nil
+			}
+			seen[t.RID] = closed
+			return visit(t)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *restored) adjusted(ctx context.Context) error {
+	for _, epoch := range s.epochs {
+		moved, err := s.stock.Adjusted(ctx, s.entry.ID, epoch)
+		if err != nil {
+			return err
+		}
+		if len(moved) == 0 {
+			continue
+		}
+		n, err := s.truth.RestoreAdjusted(ctx, s.entry.ID, moved)
+		s.metrics.restored.WithLabelValues(restoredAdjusted).Add(float64(n))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *restored) closed(ctx context.Context, tickets []sale.Ticket) error {
@@ -175,10 +230,6 @@ func (s *restored) closed(ctx context.Context, tickets []sale.Ticket) error {
 // fromStream orders what the stream still holds. What has a ticket is known by now; the
 // rest is of older epochs, and superseded, or of a sale that Redis has lost too.
 func (s *restored) fromStream(ctx context.Context) error {
-	refunded := make(map[string]bool, len(s.refunded)) // their units may be sold again: payments come first
-	for _, t := range s.refunded {
-		refunded[t.RID] = true
-	}
 	var batch sale.HandOver
 	var sequences []uint64
 	flush := func() error {
@@ -200,9 +251,7 @@ func (s *restored) fromStream(ctx context.Context) error {
 			batch.Reservations = nil
 		}
 		for _, r := range h.Reservations {
-			if !refunded[r.RID] {
-				batch.Reservations, sequences = append(batch.Reservations, r), append(sequences, seq)
-			}
+			batch.Reservations, sequences = append(batch.Reservations, r), append(sequences, seq)
 		}
 		return nil
 	})
@@ -215,23 +264,30 @@ func (s *restored) fromStream(ctx context.Context) error {
 func (s *restored) order(ctx context.Context, h sale.HandOver, sequences []uint64) error {
 	ordered, surplus, err := s.truth.Order(ctx, h, sequences)
 	s.metrics.restored.WithLabelValues(restoredOrdered).Add(float64(ordered))
-	if surplus > 0 {
-		s.metrics.surplus.Add(float64(surplus))
-		s.log.Error("no unit is left for orders that postgres got back", "sale", s.entry.ID, "orders", surplus)
-	}
+	s.tellSurplus(surplus)
 	return err
 }
 
-func (s *restored) restoreRefunded(ctx context.Context) error {
+func (s *restored) tellSurplus(orders int) {
+	if orders > 0 {
+		s.metrics.surplus.Add(float64(orders))
+		s.log.Error("no unit is left for orders that postgres got back", "sale", s.entry.ID, "orders", orders)
+	}
+}
+
+// restoreRefunded restores orders that were paid and refunded: those whose unit came back,
+// or those that keep it.
+func (s *restored) restoreRefunded(ctx context.Context, back bool) error {
 	for _, t := range s.refunded {
 		var replaced []string
 		for rid, ok := s.expired[t.RID]; ok; rid, ok = s.expired[rid] {
 			replaced = append(replaced, rid)
 		}
-		n, err := s.truth.RestoreRefunded(ctx, s.entry, t, replaced)
+		n, surplus, err := s.truth.RestoreRefunded(ctx, s.entry, t, replaced, back)
 		if err != nil {
 			return err
 		}
+		s.tellSurplus(surplus)
 		s.metrics.restored.WithLabelValues(restoredClosed).Add(float64(n))
 	}
 	return nil

@@ -38,6 +38,8 @@ type Truth interface {
 	// Lock makes the caller the only one that compares and recovers, unless another is.
 	Lock(ctx context.Context) (unlock func(), locked bool, err error)
 	Entries(ctx context.Context) ([]sale.Entry, error)
+	// Undecided returns those of rids that have no outcome.
+	Undecided(ctx context.Context, rids []string) ([]string, error)
 	// Missing counts the tickets that Postgres does not know.
 	Missing(ctx context.Context, tickets []sale.Ticket) (int, error)
 	Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error)
@@ -48,8 +50,9 @@ type Truth interface {
 	// them, one each.
 	Order(ctx context.Context, h sale.HandOver, sequences []uint64) (ordered, surplus int, err error)
 	// RestoreRefunded marks an order as refunded, by the payments that Postgres has,
-	// which may name the orders that it replaced.
-	RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string) (restored int64, err error)
+	// which may name the orders that it replaced, if they say that its unit came back or, without back,
+	// that it did not. surplus says that there was none to keep.
+	RestoreRefunded(ctx context.Context, e sale.Entry, t sale.Ticket, replaced []string, back bool) (restored int64, surplus int, err error)
 	KeepPaid(ctx context.Context, rids []string) (kept int64, err error)
 	RequestRebuild(ctx context.Context, saleID string, at, above int64) (e sale.Entry, requested bool, err error)
 }
@@ -57,6 +60,8 @@ type Truth interface {
 // Stock is Redis.
 type Stock interface {
 	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
+	// OlderEpochs are those before epoch of which Redis still has tickets, the latest first.
+	OlderEpochs(ctx context.Context, saleID string, epoch int64) ([]int64, error)
 	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 	Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error)
 }
@@ -64,6 +69,8 @@ type Stock interface {
 // Queue is JetStream.
 type Queue interface {
 	Entries(ctx context.Context) ([]sale.Entry, error) // of the catalogue
+	// AcknowledgedUpTo is the sequence up to which a sale's hand-overs were ordered.
+	AcknowledgedUpTo(ctx context.Context, saleID string) (uint64, error)
 	HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, unreadable error) error) error
 }
 

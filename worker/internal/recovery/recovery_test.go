@@ -25,7 +25,11 @@ type world struct {
 	announced  []sale.Entry
 	live       int64 // epoch of Redis
 	dead       bool  // Redis has that epoch, and is another process than the one it was live in
-	loads      bool  // the first list of entries is followed by a load's
+	fenced     bool  // Redis is about to load that epoch
+	older      map[int64][]sale.Ticket
+	undecided  []string
+	acked      uint64
+	loads      bool // the first list of entries is followed by a load's
 	missingErr error
 	redisErr   error
 	answers    string // the sale that redisErr is not for
@@ -61,6 +65,28 @@ func (t truth) Entries(context.Context) ([]sale.Entry, error) {
 func (w *world) Missing(_ context.Context, tickets []sale.Ticket) (int, error) {
 	w.note("compare %d", len(tickets))
 	return w.missing, w.missingErr
+}
+
+func (w *world) Undecided(_ context.Context, rids []string) ([]string, error) {
+	w.note("acknowledged %s", strings.Join(rids, " "))
+	return w.undecided, nil
+}
+
+func (w *world) OlderEpochs(_ context.Context, _ string, epoch int64) ([]int64, error) {
+	var older []int64
+	for e := epoch - 1; e > 0; e-- {
+		if len(w.ticketsOf(e)) > 0 {
+			older = append(older, e)
+		}
+	}
+	return older, nil
+}
+
+func (w *world) ticketsOf(epoch int64) []sale.Ticket {
+	if epoch == w.live && !w.fenced {
+		return w.tickets
+	}
+	return w.older[epoch]
 }
 
 func (w *world) Adopt(_ context.Context, known sale.Entry, live int64) (sale.Entry, error) {
@@ -111,17 +137,14 @@ func (w *world) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Sn
 	switch {
 	case w.redisErr != nil && saleID != w.answers:
 		return sale.Snapshot{}, sale.HandOff{}, w.redisErr
-	case epoch != w.live || w.dead:
+	case epoch != w.live || w.dead || w.fenced:
 		return s, sale.HandOff{}, sale.ErrStale
 	}
 	return s, sale.HandOff{}, nil
 }
 
 func (w *world) EachTicket(_ context.Context, _ string, epoch int64, visit func(sale.Ticket) error) error {
-	if epoch == 0 || epoch != w.live {
-		return nil
-	}
-	for _, t := range w.tickets {
+	for _, t := range w.ticketsOf(epoch) {
 		if err := visit(t); err != nil {
 			return err
 		}
@@ -142,6 +165,8 @@ func (q queue) HandOvers(_ context.Context, _ string, visit func(uint64, sale.Ha
 	return nil
 }
 
+func (q queue) AcknowledgedUpTo(context.Context, string) (uint64, error) { return q.acked, nil }
+
 func (w *world) Keep(context.Context) (int, error) {
 	w.note("payments")
 	return 0, w.paymentErr
@@ -152,9 +177,9 @@ func (w *world) Apply(context.Context) error {
 	return nil
 }
 
-func (w *world) RestoreRefunded(_ context.Context, _ sale.Entry, t sale.Ticket, replaced []string) (int64, error) {
-	w.note("refunded %s %v", t.RID, replaced)
-	return 1, nil
+func (w *world) RestoreRefunded(_ context.Context, _ sale.Entry, t sale.Ticket, replaced []string, back bool) (int64, int, error) {
+	w.note("refunded %s %v %t", t.RID, replaced, back)
+	return 1, 0, nil
 }
 
 func entry(epoch, rev int64) sale.Entry {
@@ -205,14 +230,17 @@ func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 		world  world
 		behind bool
 	}{
-		"nothing":                        {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 3)}, live: 2}, false},
-		"a newer catalogue":              {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, true},
-		"a sale that is not there":       {world{announced: []sale.Entry{entry(1, 1)}, live: 1}, true},
-		"Redis at a later epoch":         {world{entries: []sale.Entry{entry(2, 3)}, live: 3}, true},
-		"tickets":                        {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, tickets: one}, true},
-		"Redis has lost it, who knows":   {world{entries: []sale.Entry{entry(2, 3)}, live: 0}, false},
-		"tickets of a restarted Redis":   {world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true, missing: 1, tickets: one}, true},
-		"tickets of an epoch before":     {world{entries: []sale.Entry{entry(2, 3)}, live: 1, missing: 1, tickets: one}, true},
+		"nothing":                      {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 3)}, live: 2}, false},
+		"a newer catalogue":            {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, true},
+		"a sale that is not there":     {world{announced: []sale.Entry{entry(1, 1)}, live: 1}, true},
+		"Redis at a later epoch":       {world{entries: []sale.Entry{entry(2, 3)}, live: 3}, true},
+		"tickets":                      {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, tickets: one}, true},
+		"Redis has lost it, who knows": {world{entries: []sale.Entry{entry(2, 3)}, live: 0}, false},
+		"tickets of a restarted Redis": {world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true, missing: 1, tickets: one}, true},
+		"tickets of an epoch before":   {world{entries: []sale.Entry{entry(2, 3)}, live: 1, missing: 1, tickets: one}, true},
+		"tickets behind a fence":       {world{entries: []sale.Entry{entry(2, 3)}, live: 2, fenced: true, missing: 1, older: map[int64][]sale.Ticket{1: one}}, true},
+		"acknowledged hand-overs": {world{entries: []sale.Entry{entry(2, 3)}, undecided: []string{"b"}, acked: 2,
+			handOvers: []sale.HandOver{{Reservations: []sale.Reservation{{RID: "a"}}}, {Reservations: []sale.Reservation{{RID: "b"}}}}}, true},
 		"a sale that was never loaded":   {world{entries: []sale.Entry{entry(0, 1)}, missing: 1}, false},
 		"an entry that is not announced": {world{entries: []sale.Entry{entry(2, 5)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, false},
 	} {
@@ -310,19 +338,88 @@ func TestRecover_FreesUnitsBeforeItTakesThem(t *testing.T) {
 	if err := w.recovery().look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, w, "behind", "adopt phone 3 3", "close gone none", "adjust 1", "order 3 first@0 late@0 new@0", "close twin",
-		"order 2 old@1", "order 3 first@2 gone@2 late@3", "payments", "refunded back []", "apply", "keep paid late", "rebuild phone 3 3", "current")
+	same(t, w, "behind", "payments", "adopt phone 3 3", "close gone none", "refunded back [] true", "adjust 1", "refunded back [] false",
+		"order 3 first@0 late@0 new@0", "close twin", "order 2 old@1", "order 3 first@2 gone@2 back@3 late@3", "apply", "keep paid late", "rebuild phone 3 3", "current")
 }
 
 func TestRecover_WithoutRedisReplaysTheStream(t *testing.T) {
 	t.Parallel()
 	w := &world{server: Server{State: Behind}, entries: []sale.Entry{entry(2, 3)}, live: 0,
-		tickets:   []sale.Ticket{ticket("a", 1, sale.StatusExpired, "")}, // of which nobody knows how old they are
+		tickets:   []sale.Ticket{ticket("a", 1, sale.StatusExpired, "")}, // not left
 		handOvers: []sale.HandOver{{Epoch: 2, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "a"}}}}}
 	if err := w.recovery().look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, w, "adopt phone 2 0", "order 2 a@1", "payments", "apply", "rebuild phone 2 2", "current")
+	same(t, w, "payments", "adopt phone 2 0", "order 2 a@1", "apply", "rebuild phone 2 2", "current")
+}
+
+// A rebuild is under way: Redis is live at no epoch, and still has what it had.
+func TestRecover_FencedSaleIsKnownByTheTicketsThatAreLeft(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(3, 4)}, live: 3, fenced: true,
+		older:     map[int64][]sale.Ticket{2: {ticket("gone", 1, sale.StatusExpired, ""), ticket("a", 2, sale.StatusConfirmed, "")}},
+		moved:     []sale.Adjustment{{ID: "more", Delta: 3}},
+		handOvers: []sale.HandOver{{Epoch: 2, PriceMinor: 100, Reservations: []sale.Reservation{{RID: "gone"}, {RID: "a"}}}}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "behind", "payments", "adopt phone 3 0", "close gone", "adjust 1", "order 3 a@0", "order 2 gone@1 a@1",
+		"apply", "rebuild phone 3 3", "current")
+}
+
+func TestRecover_ClosedTicketsAreTrueAtAnyAge(t *testing.T) {
+	t.Parallel()
+	w := &world{server: Server{State: Behind}, entries: []sale.Entry{entry(4, 3)}, live: 4, dead: true,
+		tickets: []sale.Ticket{ticket("new", 4, sale.StatusConfirmed, ""), ticket("gone", 1, sale.StatusConfirmed, ""), ticket("shut", 2, sale.StatusCancelled, "")},
+		older: map[int64][]sale.Ticket{
+			3: {ticket("gone", 1, sale.StatusExpired, ""), ticket("shut", 2, sale.StatusConfirmed, ""), ticket("a", 3, sale.StatusConfirmed, "")},
+			1: {ticket("gone", 1, sale.StatusExpired, ""), ticket("a", 3, sale.StatusPaid, "")},
+		}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "payments", "adopt phone 4 0", "close shut gone", "order 4 gone@0 a@0 new@0", "apply", "rebuild phone 4 4", "current")
+}
+
+// Nobody but Redis knows the epoch of the load that has fenced it.
+func TestRecover_TakesOverTheEpochThatRedisKnows(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 3, fenced: true,
+		older: map[int64][]sale.Ticket{2: {ticket("a", 2, sale.StatusConfirmed, "")}}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "behind", "payments", "adopt phone 3 0", "order 3 a@0", "apply", "rebuild phone 3 3", "current")
+}
+
+// A rebuild is announced, and Redis not yet fenced.
+func TestRecover_AnnouncedRebuildLeavesRedisLiveBelowIt(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(3, 4)}, live: 2,
+		tickets: []sale.Ticket{ticket("a", 2, sale.StatusConfirmed, "")}}
+	if err := w.recovery().look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, w, "behind", "payments", "adopt phone 3 2", "order 3 a@0", "apply", "rebuild phone 3 3", "current")
+}
+
+func TestCompare_AsksForTheLastThatWereAcknowledged(t *testing.T) {
+	t.Parallel()
+	w := &world{entries: []sale.Entry{entry(2, 3)}, acked: 9}
+	for i := range 10 {
+		h := sale.HandOver{Epoch: 2}
+		for j := range latest {
+			h.Reservations = append(h.Reservations, sale.Reservation{RID: fmt.Sprint(i*latest + j)})
+		}
+		w.handOvers = append(w.handOvers, h)
+	}
+	if why, err := w.recovery().compare(t.Context()); err != nil || why != "" {
+		t.Fatalf("behind because %q, %v", why, err)
+	}
+	rids := strings.Fields(w.did[0])[1:]
+	if len(rids) != latest || rids[0] != fmt.Sprint(8*latest) || rids[latest-1] != fmt.Sprint(9*latest-1) {
+		t.Errorf("%d from %s to %s", len(rids), rids[0], rids[len(rids)-1])
+	}
 }
 
 func TestRecover_BrokenOffStaysBehind(t *testing.T) {
@@ -349,5 +446,5 @@ func TestRecover_RestartedRedisStillHasTickets(t *testing.T) {
 	if err := w.recovery().look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, w, "compare 2", "behind", "adopt phone 2 2", "close b", "order 2 a@0", "payments", "apply", "rebuild phone 2 2", "current")
+	same(t, w, "compare 2", "behind", "payments", "adopt phone 2 0", "close b", "order 2 a@0", "apply", "rebuild phone 2 2", "current")
 }
