@@ -2,8 +2,10 @@ package main
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"sluice/shared/sale"
@@ -114,4 +116,45 @@ func TestExpiry_BeforeTheTicketIsSettledClosesItAllTheSame(t *testing.T) {
 		w.wantStock(5)
 	}
 	w.stopped(p)
+}
+
+// The loops of two workers and a hundred callers beside them release the same ten orders;
+// the first worker dies between Redis and the mark.
+func TestRelease_AHundredTimesAtOnceWithAKillInBetweenGivesBackOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10)
+	one := w.startWorker("worker.released_in_redis=kill", "-expire-every", "20ms")
+	reserved := w.reserve(10)
+	w.handOver(reserved)
+	w.eventuallyAll(sale.StatusConfirmed, reserved)
+	w.eventuallyAcknowledged()
+	releases := make([]sale.Release, len(reserved))
+	for i, r := range reserved {
+		releases[i] = sale.Release{RID: r.RID, SaleID: w.entry.ID, Status: sale.StatusExpired, Give: 1}
+	}
+	w.overdue()
+	w.eventually("the worker is killed", func() bool { return strings.Contains(one.log.String(), "failpoint worker.released_in_redis: killed") })
+	w.must(one.Kill()) // reaps it
+	if pending, err := w.store.UnappliedReleases(w.context(), 100, nil); err != nil || len(pending) != 10 {
+		t.Fatalf("%d releases without a mark, error %v: the window was missed", len(pending), err)
+	}
+	two, three := w.startWorker("", "-expire-every", "20ms"), w.startWorker("", "-expire-every", "20ms")
+	var group sync.WaitGroup
+	for range 100 {
+		group.Go(func() {
+			_, results, err := w.stock.Release(w.context(), w.entry.ID, w.entry.Epoch, releases)
+			if err != nil || slices.Contains(results, sale.ReleaseUnknown) {
+				t.Errorf("%v, %v", results, err)
+			}
+		})
+	}
+	group.Wait()
+	w.eventually("every release is marked", func() bool {
+		pending, err := w.store.UnappliedReleases(w.context(), 100, nil)
+		return err == nil && len(pending) == 0
+	})
+	w.wantStock(10)
+	w.audit()
+	w.stopped(two)
+	w.stopped(three)
 }

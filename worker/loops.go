@@ -30,7 +30,7 @@ func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upke
 
 // failpoints are all that this program knows.
 func failpoints() []string {
-	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, lifecycle.Expired,
+	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, fulfil.ReleasedInRedis, lifecycle.Expired,
 		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished,
 		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied,
 		lifecycle.Retired, lifecycle.Cleared, reconcile.Reconciled)

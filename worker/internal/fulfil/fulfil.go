@@ -92,7 +92,7 @@ func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string)
 	adjusting := &adjustments{rows: stores.Adjusted, stock: stores.Stock, hints: stores.Hints, hit: hit, log: log}
 	return &Fulfilment{
 		cfg: cfg, stores: stores, metrics: metrics, hit: hit, log: log,
-		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, metrics, log),
+		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, hit, metrics, log),
 		shown:    newShown(stores.Shown, stores.Stock, stores.Hints, metrics, log),
 
 		adjusting: adjusting, adjustments: newAdjustments(adjusting),

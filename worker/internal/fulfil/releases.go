@@ -13,6 +13,9 @@ const (
 	releasePage  = 256 // releases of one sale in one call
 )
 
+// ReleasedInRedis is the failpoint between a release in Redis and its mark in Postgres.
+const ReleasedInRedis = "worker.released_in_redis"
+
 // PendingRelease is a release that Redis is not known to have applied.
 type PendingRelease struct {
 	sale.Release
@@ -37,12 +40,13 @@ type releases struct {
 	rows    releaseRows
 	stock   releaser
 	hints   hints
+	hit     func(failpoint string) error
 	metrics *Metrics
 	log     *slog.Logger
 }
 
-func newReleases(rows releaseRows, stock releaser, h hints, metrics *Metrics, log *slog.Logger) *owed[PendingRelease] {
-	r := &releases{rows: rows, stock: stock, hints: h, metrics: metrics, log: log}
+func newReleases(rows releaseRows, stock releaser, h hints, hit func(failpoint string) error, metrics *Metrics, log *slog.Logger) *owed[PendingRelease] {
+	r := &releases{rows: rows, stock: stock, hints: h, hit: hit, metrics: metrics, log: log}
 	return newOwed(debt[PendingRelease]{
 		name: "releases", every: releaseEvery, page: releasePage, read: rows.UnappliedReleases,
 		key:   func(p PendingRelease) saleEpoch { return saleEpoch{p.SaleID, p.Epoch} },
@@ -62,6 +66,9 @@ func (r *releases) apply(ctx context.Context, key saleEpoch, rows []PendingRelea
 		return nil, err
 	}
 	broadcast(r.hints, r.log, snapshot)
+	if err := r.hit(ReleasedInRedis); err != nil {
+		return nil, err
+	}
 	var applied []string
 	var told []sale.Result
 	for i, result := range results {

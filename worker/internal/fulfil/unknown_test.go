@@ -60,7 +60,7 @@ func TestReleases_MoreUnknownThanCanBeRememberedAreNoHotLoop(t *testing.T) {
 		s.rows = append(s.rows, PendingRelease{Release: sale.Release{RID: fmt.Sprint(i), SaleID: "phone"}, Epoch: 1})
 	}
 	f := newFulfilment(&s.script)
-	r := newReleases(s, s, f.stores.Hints, f.metrics, f.log)
+	r := newReleases(s, s, f.stores.Hints, f.hit, f.metrics, f.log)
 	for rounds := 0; ; rounds++ {
 		_ = r.round(t.Context()) // says that tickets are missing
 		select {
