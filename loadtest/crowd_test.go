@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +103,24 @@ func (s *scene) rest(ctx context.Context, seen []sale.Seen, patience time.Durati
 		s.t.Errorf("at rest %v, violations %v", verdict.AtRest, verdict.Violations)
 	}
 	return e
+}
+
+// even has the stores reconciled, and wants nothing found that needs a person.
+func (s *scene) even(ctx context.Context) {
+	s.t.Helper()
+	var answer struct {
+		Runs  []sale.ReconciliationRun `json:"runs"`
+		Sales []sale.Reconciliation    `json:"sales"`
+	}
+	info := s.stack.Info()
+	status, text := s.send(ctx, http.MethodPost, info.Workers[0].AdminURL+"/admin/v1/reconciliations", info.Secrets.AdminToken, "")
+	if status != http.StatusOK {
+		s.t.Fatalf("reconciliations: %d %s", status, text)
+	}
+	s.must(json.Unmarshal([]byte(text), &answer))
+	if len(answer.Runs) == 0 || answer.Runs[0].Deviations != 0 || len(answer.Sales) == 0 {
+		s.t.Errorf("reconciled: %+v", answer)
+	}
 }
 
 func (s *scene) must(err error) {

@@ -72,6 +72,7 @@ func (k *killed) answered(buyer int, a attack.Answer) {
 func (k *killed) judge(ctx context.Context) sale.Evidence {
 	k.t.Helper()
 	e := k.rest(ctx, k.winners.Seen(), healPatience)
+	k.even(ctx)
 	if n := len(k.winners.All()); n < killUnits/2 {
 		k.t.Errorf("only %d of %d buyers were told of a reservation: the load missed the sale", n, len(k.tokens))
 	}

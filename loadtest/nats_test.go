@@ -45,6 +45,7 @@ func TestNATS_LostOrRestoredOldMidSaleEveryAcceptedAttemptHasItsOutcome(t *testi
 			k.soldMore(ctx, 200) // by the same gateways, which nobody has told anything
 			stop()
 			e := k.rest(ctx, k.winners.Seen(), storeHealing)
+			k.even(ctx)
 			k.strandedBuyers(e)
 			lost := k.workersSum(ctx, "sluice_lost_total")
 			t.Logf("%d accepted, %d orders, %v handed over again", len(k.winners.All()), len(e.Orders), lost)

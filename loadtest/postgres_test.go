@@ -74,6 +74,7 @@ func TestPostgres_RestoredOldMidSaleGetsBackWhatItHasLost(t *testing.T) {
 			}
 			stop()
 			e := k.rest(ctx, k.winners.Seen(), storeHealing)
+			k.even(ctx)
 			k.readAll(ctx)
 			k.strandedBuyers(e)
 			t.Logf("%d accepted, %d orders, %d held", len(k.winners.All()), len(e.Orders), e.Held)

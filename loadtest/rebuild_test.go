@@ -139,6 +139,7 @@ func (l *lossy) judge(ctx context.Context, before map[string]sale.Ticket) {
 	<-l.stopped
 	l.readWinners(ctx)
 	e := l.rest(ctx, l.winners.Seen(), healPatience)
+	l.even(ctx)
 	orders := make(map[string]sale.Order, len(e.Orders))
 	surplus, superseded := 0, 0
 	for _, o := range e.Orders {
