@@ -100,12 +100,12 @@ func (p *Proxy) Delay(by time.Duration) {
 	p.delay = by
 }
 
-// LimitCommits lets at most n explicit COMMITs a second through, of all connections
+// LimitCommits lets at most n explicit COMMITs a second through, n at least 1, of all connections
 // together. Statements outside a transaction are not counted.
 func (p *Proxy) LimitCommits(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.commits = pace{every: time.Second / time.Duration(n)}
+	p.commits = pace{every: time.Second / time.Duration(max(n, 1))}
 }
 
 // Lost is how many bytes of answers were dropped so far: a test whose fault never
