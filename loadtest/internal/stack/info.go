@@ -22,7 +22,6 @@ type Info struct {
 	Postgres StoreInfo     `json:"postgres"`
 	Secrets  Secrets       `json:"secrets"`
 	Dir      string        `json:"dir"` // holds the stores' data and logs
-	monitor  string        // host:port of nats-server's monitoring
 }
 
 // GatewayInfo is one gateway: where buyers reach it, and its health and metrics.
@@ -65,22 +64,22 @@ const EnvFile = "env"
 
 // write replaces the announcement in dir at once: a reader sees the old one or the
 // new one. It holds secrets, so it is for this user only.
-func (i Info) write(dir, ticketKey string) error {
+func (i Info) write(dir, ticketKey, natsMonitor string) error {
 	content, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot announce the stack: %w", err)
 	}
-	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv(ticketKey)); err != nil {
+	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv(ticketKey, natsMonitor)); err != nil {
 		return err
 	}
 	return replace(filepath.Join(dir, InfoFile), append(content, '\n'))
 }
 
-func (i Info) shellEnv(ticketKey string) []byte {
+func (i Info) shellEnv(ticketKey, natsMonitor string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
 		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook,
-		"SLUICE_NATS_MONITOR=http://"+i.monitor, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
+		"SLUICE_NATS_MONITOR=http://"+natsMonitor, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
 		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)

@@ -175,7 +175,6 @@ func (s *Stack) Info() Info {
 		Redis:    StoreInfo{URL: s.stores.Redis.URL(), PID: s.stores.Redis.PID()},
 		NATS:     StoreInfo{URL: s.stores.NATS.URL(), PID: s.stores.NATS.PID()},
 		Postgres: StoreInfo{URL: s.stores.Postgres.URL(), PID: s.stores.Postgres.PID()},
-		monitor:  s.monitor.Addr(),
 	}
 	for _, c := range s.gateways {
 		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
