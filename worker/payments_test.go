@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"sluice/shared/auth"
 	"sluice/shared/client"
 	"sluice/shared/devstack"
+	"sluice/shared/jetqueue"
 	"sluice/shared/sale"
 	"sluice/worker/internal/lifecycle"
 )
@@ -158,6 +161,18 @@ func TestPayment_EarlyRepeatedReorderedAndDoubledEventsHaveOneEffect(t *testing.
 	w.stopped(two)
 }
 
+// redeliverPayments deletes the consumer of payment events: whoever fetches next makes it
+// anew, from the stream's start.
+func (w *world) redeliverPayments() {
+	w.t.Helper()
+	conn, err := nats.Connect(w.natsURL)
+	w.must(err)
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	w.must(err)
+	w.must(js.DeleteConsumer(w.context(), jetqueue.PaymentsStream, "payments"))
+}
+
 func TestPayment_AfterExpiryTakesAnotherUnitOrIsOwed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2)
@@ -295,7 +310,7 @@ func TestPayment_StoresThatAreAwayAndReplays(t *testing.T) {
 	// Postgres has lost a payment; the stream has it.
 	execSQL(t, w.postgresURL, `UPDATE orders SET state = 'pending', expires_at = now() + interval '1 hour' WHERE id = $1::text::uuid`, rs[0].RID)
 	execSQL(t, w.postgresURL, `DELETE FROM payments WHERE order_id = $1::text::uuid`, rs[0].RID)
-	w.must(w.queue.ReplayPayments(w.context()))
+	w.redeliverPayments()
 	w.eventually("the lost payment is applied again, the other one is known", func() bool {
 		return w.metric(ops, `sluice_payment_events_total\{known="new"\}`) == 3 && w.metric(ops, `sluice_payment_events_total\{known="before"\}`) >= 1
 	})

@@ -238,16 +238,3 @@ func fetchPayments(batch jetstream.MessageBatch, err error) ([]PaymentDelivery, 
 	}
 	return deliveries, nil
 }
-
-// ReplayPayments has every event that the stream holds delivered again, for a Postgres
-// that has lost some: it deletes the durable consumer, and whoever fetches next makes
-// it anew, from the stream's start. Nothing else is needed. Events are known by
-// their ids: those that Postgres still has are told apart and do nothing, and those
-// that it has lost are applied to what it has now.
-func (q *Queue) ReplayPayments(ctx context.Context) error {
-	err := q.js.DeleteConsumer(ctx, PaymentsStream, paymentsDurable)
-	if err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return fmt.Errorf("cannot replay payment events: %w", err)
-	}
-	return nil
-}

@@ -72,10 +72,8 @@ func TestPayments_ArriveAsPublishedOnceAcknowledgedAndAreReplayedFromTheStart(t 
 	if again, err := p.Fetch(100, 50*time.Millisecond); err != nil || len(again) != 0 {
 		t.Errorf("%d events once more, error %v", len(again), err)
 	}
-	for range 2 { // deleted twice is deleted
-		if err := q.ReplayPayments(testContext(t)); err != nil {
-			t.Fatal(err)
-		}
+	if err := q.js.DeleteConsumer(testContext(t), PaymentsStream, paymentsDurable); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := p.Fetch(100, 50*time.Millisecond); err == nil {
 		t.Error("a consumer that is gone tells nobody")
@@ -112,7 +110,7 @@ func TestPayments_WaitingFetchEndsWithItsConsumer(t *testing.T) {
 		info, err := p.pull.Info(testContext(t))
 		return err == nil && info.NumWaiting > 0
 	})
-	if err := q.ReplayPayments(testContext(t)); err != nil {
+	if err := q.js.DeleteConsumer(testContext(t), PaymentsStream, paymentsDurable); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil {
