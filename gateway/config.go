@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/internal/funnel"
+	"sluice/shared/backlog"
 	"sluice/shared/service"
 )
 
@@ -21,6 +22,7 @@ type config struct {
 	refresh             time.Duration
 	horizon             time.Duration
 	forgetAfter         time.Duration
+	promise             time.Duration // of the backlog's age
 	drain               time.Duration
 	maxConnections      int
 	waiters             int
@@ -44,6 +46,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.refresh, "refresh", time.Second, "period in which every sale's state is read again")
 	fs.DurationVar(&c.horizon, "warm-horizon", 24*time.Hour, "sales that open within it must be loaded before this gateway is ready")
 	fs.DurationVar(&c.forgetAfter, "forget-after", time.Hour, "time after which a retired sale is no longer known here: 404 instead of closed; its tickets stay 410")
+	backlog.PromiseFlag(fs, &c.promise)
 	fs.DurationVar(&c.drain, "drain", 2*time.Second, "time to serve on after SIGTERM while unready")
 	fs.IntVar(&c.maxConnections, "max-connections", 0, "most public connections, others are refused; 0 is 10,000, or what the limit of open files allows")
 	fs.DurationVar(&c.funnel.PublishTimeout, "publish-timeout", 2*time.Second, "from the start of a reserve call to its hand-over's acknowledgement")
@@ -91,6 +94,9 @@ func (c config) check() error {
 	}
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {
 		return err
+	}
+	if err := backlog.CheckPromise(c.promise); err != nil {
+		return service.UsageErrorf("%v", err)
 	}
 	switch {
 	case c.redisPool < 1 || c.readPool < 1 || c.redisPool > mostPool || c.readPool > mostPool:

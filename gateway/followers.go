@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"sluice/shared/backlog"
 	"sluice/shared/sale"
 )
 
@@ -38,13 +39,21 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 		})
 	}
 	f.owned.Go(func() {
-		if err := g.queue.Watch(ctx, g.sales.Apply, func() { close(f.replayed) }); ctx.Err() == nil {
+		if err := g.queue.Watch(ctx, g.announced, func() { close(f.replayed) }); ctx.Err() == nil {
 			end(fmt.Errorf("cannot follow the catalogue: %w", err))
 		}
 	})
-	f.owned.Go(func() { g.sales.Refresh(ctx, g.stock, g.config.refresh, g.config.forgetAfter, g.log) })
+	reading := backlog.Reading{Redis: g.stock, Watch: g.backlog}
+	f.owned.Go(func() { g.sales.Refresh(ctx, reading, g.config.refresh, g.config.forgetAfter, g.log) })
+	f.owned.Go(func() { g.backlog.Run(ctx) })
 	f.owned.Go(func() { g.dependencies.Watch(ctx) })
 	return f, nil
+}
+
+// announced takes an entry of the catalogue in.
+func (g *gateway) announced(e sale.Entry) {
+	g.sales.Apply(e)
+	g.backlog.Apply(e)
 }
 
 // heard takes a broadcast in, unless it is to be lost.

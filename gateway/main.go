@@ -16,6 +16,7 @@ import (
 	"sluice/gateway/internal/httpapi"
 	"sluice/gateway/internal/tickets"
 	"sluice/shared/auth"
+	"sluice/shared/backlog"
 	"sluice/shared/failpoint"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
@@ -76,6 +77,8 @@ func (g *gateway) live(ctx context.Context) error {
 		return ended(ctx, err)
 	}
 	defer g.queue.Close()
+	g.backlog = backlog.New(g.queue, g.log)
+	g.registry.MustRegister(g.backlog.Collector(g.config.promise))
 	follow, err := g.follow(end)
 	if err != nil {
 		return err
@@ -105,6 +108,7 @@ type gateway struct {
 	queue    *jetqueue.Queue
 	sales    *catalog.Catalog
 	waiters  *tickets.Waiters
+	backlog  *backlog.Watch
 
 	dependencies *service.Dependencies // watched once the gateway follows the sales
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/shared/auth"
+	"sluice/shared/backlog"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
@@ -27,6 +28,7 @@ type config struct {
 	redisPool                 int
 	redisTimeout, statement   time.Duration
 	drain, expireEvery        time.Duration
+	promise                   time.Duration // of the backlog's age
 	rebuilds                  int
 	replayHorizon             time.Duration
 	reconcile                 reconcile.Config
@@ -53,6 +55,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.redisPool, "redis-pool", 16, "most connections to Redis")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
+	backlog.PromiseFlag(fs, &c.promise)
 	fs.DurationVar(&c.drain, "drain", time.Second, "time to answer buyers on after SIGTERM while unready")
 	fs.DurationVar(&c.expireEvery, "expire-every", time.Second, "how often to look for orders that were not paid in time")
 	fs.IntVar(&c.rebuilds, "rebuilds", 4, "most sales that this worker counts and loads at a time, each with a connection to Postgres; any number may wait for orders")
@@ -98,6 +101,9 @@ func (c config) check() error {
 		}
 	}
 	if err := c.reconcile.Check(); err != nil {
+		return service.UsageErrorf("%v", err)
+	}
+	if err := backlog.CheckPromise(c.promise); err != nil {
 		return service.UsageErrorf("%v", err)
 	}
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/shared/auth"
+	"sluice/shared/backlog"
 	"sluice/shared/failpoint"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
@@ -127,7 +128,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	}
 	defer queue.Close()
 	defer stopComparing()
-	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
+	waiting := newBacklog(c, queue, registry, p.log)
+	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, waiting, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	reconciler := newReconciler(c, p, queue, registry)
 	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log))
 	provider, takePayments := p.payments(c, queue, f, registry)
@@ -144,6 +146,7 @@ func serve(ctx context.Context, c config, p parts) error {
 		loops.Go(func() { run(ctx) })
 	}
 	loops.Go(func() { dependencies.Watch(ctx) })
+	loops.Go(func() { waiting.Run(ctx) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
@@ -166,15 +169,15 @@ func openOps(c config, health *service.Health, registry *prometheus.Registry, lo
 	return ops, admin, nil
 }
 
-func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, ackWait time.Duration) fulfil.Stores {
+func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, waiting *backlog.Watch, ackWait time.Duration) fulfil.Stores {
 	return fulfil.Stores{
-		Catalogue: queue,
+		Catalogue: watchedCatalogue{queue, waiting},
 		Consume:   openSource(queue, ackWait),
 		Orders:    rows{store},
 		Releases:  rows{store},
 		Shown:     rows{store},
 		Adjusted:  rows{store},
-		Stock:     stock,
+		Stock:     watchedStock{stock, waiting},
 		HandOvers: queue,
 		Hints:     queue,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -62,4 +63,44 @@ func (q *Queue) AcknowledgedUpTo(ctx context.Context, saleID string) (uint64, er
 		return 0, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
 	}
 	return min(last, consumer.CachedInfo().AckFloor.Stream), nil
+}
+
+// OldestWaiting says since when the first hand-over of a sale waits that its consumer has
+// not acknowledged, or the first of all when there is no consumer yet: when the earliest
+// of its reservations was accepted, so that one which was handed over again stays as old
+// as it is; when the server stored it, if it cannot be read. It is the zero time when
+// nothing waits. The acknowledgement of one that waits may be under way.
+func (q *Queue) OldestWaiting(ctx context.Context, saleID string) (time.Time, error) {
+	first, err := q.firstWaiting(ctx, saleID)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot read the oldest hand-over of sale %s: %w", saleID, err)
+	}
+	oldest := first.Time
+	if h, err := Decode(first.Header, first.Subject, first.Data); err == nil {
+		for _, r := range h.Reservations {
+			if !r.AcceptedAt.IsZero() && r.AcceptedAt.Before(oldest) {
+				oldest = r.AcceptedAt
+			}
+		}
+	}
+	return oldest, nil
+}
+
+func (q *Queue) firstWaiting(ctx context.Context, saleID string) (*jetstream.RawStreamMsg, error) {
+	stream, err := q.js.Stream(ctx, StreamName)
+	if err != nil {
+		return nil, err
+	}
+	floor := uint64(0)
+	consumer, err := stream.Consumer(ctx, saleID)
+	switch {
+	case err == nil:
+		floor = consumer.CachedInfo().AckFloor.Stream
+	case !errors.Is(err, jetstream.ErrConsumerNotFound):
+		return nil, err
+	}
+	return stream.GetMsg(ctx, floor+1, jetstream.WithGetMsgSubject(ordersPrefix+saleID))
 }

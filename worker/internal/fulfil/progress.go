@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/shared/backlog"
 	"sluice/shared/sale"
 )
 
@@ -61,7 +62,7 @@ func (p *progress) read() sale.Progress {
 func (p *progress) run(ctx context.Context) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
-	var pace meter
+	var rate backlog.Meter
 	var told sale.Progress
 	for tick := 0; ; tick++ {
 		select {
@@ -77,7 +78,7 @@ func (p *progress) run(ctx context.Context) {
 		if now.Epoch == 0 {
 			continue
 		}
-		now.RatePerSecond = pace.add(time.Now(), now.Epoch, now.Served)
+		now.RatePerSecond, _ = rate.Add(time.Now(), now.Epoch, now.Served)
 		if force || now.Epoch != told.Epoch || now.Served != told.Served {
 			// A lost hint is made good by the next, at most a second later.
 			_ = p.hints.NotifyProgress(now)

@@ -79,16 +79,3 @@ func TestProgress_NeverGoesBackWithinAnEpoch(t *testing.T) {
 		t.Fatalf("got %+v", got)
 	}
 }
-
-func TestMeter_NewEpochStartsOver(t *testing.T) {
-	t.Parallel()
-	var m meter
-	at := time.Unix(1000, 0)
-	m.add(at, 1, 1000)
-	if rate := m.add(at.Add(time.Second), 1, 1100); rate != 100 {
-		t.Fatalf("rate %v, want 100", rate)
-	}
-	if rate := m.add(at.Add(2*time.Second), 2, 3); rate != 0 {
-		t.Fatalf("rate %v after a rebuild, want 0", rate)
-	}
-}
