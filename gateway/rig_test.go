@@ -45,6 +45,7 @@ type stores struct {
 	redisURL, natsURL string
 	stock             *redisstock.Client
 	queue             *jetqueue.Queue
+	env               map[string]string // of its gateways
 }
 
 func sharedStores(t *testing.T) *stores {
@@ -69,13 +70,19 @@ func connectStores(t *testing.T, redisURL, natsURL string) *stores {
 // connectOwnStores starts servers that no other test uses.
 func connectOwnStores(t *testing.T) *stores {
 	t.Helper()
+	redis, nats := startOwn(t)
+	return connectStores(t, redis.URL(), nats.URL())
+}
+
+func startOwn(t *testing.T) (redis, nats *devstack.Server) {
+	t.Helper()
 	redis, err := devstack.StartRedis(t.Context(), devstack.Options{})
 	must(t, err)
 	t.Cleanup(func() { _ = redis.Close() })
-	nats, err := devstack.StartNATS(t.Context(), devstack.Options{})
+	nats, err = devstack.StartNATS(t.Context(), devstack.Options{})
 	must(t, err)
 	t.Cleanup(func() { _ = nats.Close() })
-	return connectStores(t, redis.URL(), nats.URL())
+	return redis, nats
 }
 
 var sales atomic.Int64
@@ -139,7 +146,7 @@ func (s *stores) start(t *testing.T, extra ...string) *running {
 	args := append([]string{"-listen", public.Addr(), "-ops-listen", ops.Addr(), "-redis-url", s.redisURL, "-nats-url", s.natsURL,
 		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s", "-address-rate", "0"}, extra...)
 	log := &lockedBuffer{}
-	go func() { g.done <- run(ctx, args, func(string) string { return "" }, io.Discard, log) }()
+	go func() { g.done <- run(ctx, args, func(name string) string { return s.env[name] }, io.Discard, log) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-g.done; err != nil {

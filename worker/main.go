@@ -131,7 +131,9 @@ func serve(ctx context.Context, c config, p parts) error {
 	waiting := newBacklog(c, queue, registry, p.log)
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, waiting, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	reconciler := newReconciler(c, p, queue, registry)
-	admin.Open(storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log))
+	seen := storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log)
+	seen.Backlog, seen.Promise = waiting, c.promise
+	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
 	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
 	if err != nil {

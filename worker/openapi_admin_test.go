@@ -31,7 +31,7 @@ func (w *world) calls(saleID string, letter int64) map[string]string {
 		fmt.Sprintf("POST /admin/v1/dead-letters/%d/drop", letter):  "",
 	}
 	calls["POST /admin/v1/reconciliations"] = "{}"
-	for _, list := range []string{"sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed"} {
+	for _, list := range []string{"sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed", "backlog"} {
 		calls["GET /admin/v1/"+list] = ""
 	}
 	for _, change := range []string{"pause", "resume", "close", "rebuild"} {
@@ -146,6 +146,12 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	w.handOver(attempts[1:])
 	w.eventuallyAll(sale.StatusConfirmed, attempts)
 
+	// What waits: nothing any more.
+	w.eventually("the backlog is served", func() bool {
+		got := w.operate(ops, "GET", "/admin/v1/backlog", "")
+		return got.status == 200 && strings.Contains(got.body, `"sale":"`+w.entry.ID+`","title":"Phone","waiting":0,"oldest":null,"age_seconds":0,"within_promise":true,"drain_rate":`)
+	})
+
 	// Refunds that are owed.
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed", ""), 200, `{"refunds_owed":[]}`)
 	w.owe(reserved[0].RID, "settled", "now()")
@@ -224,6 +230,10 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	w.stopped(off)
 	w.must(postgres.Kill())
 	for call, body := range w.calls(w.entry.ID, open) {
+		if call == "GET /admin/v1/backlog" { // it is known from memory, when it matters most
+			w.wantAnswer(w.call(ops, call, body), 200, `{"promise_seconds":30,"sales":[`)
+			continue
+		}
 		w.eventually("the last connections are gone", func() bool { return w.call(ops, call, body).status == 503 })
 	}
 	w.must(postgres.Restart(w.context()))

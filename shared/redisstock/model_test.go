@@ -188,6 +188,7 @@ func (m *machine) Check(t *rapid.T) {
 	}
 	_, tickets, err := m.client.Tickets(t.Context(), m.sale.ID, m.epoch, m.rids)
 	m.must(err)
+	var waiting int64
 	for i, rid := range m.rids {
 		want, known := m.model.Ticket(rid)
 		if known != (tickets[i] != nil) {
@@ -195,8 +196,12 @@ func (m *machine) Check(t *rapid.T) {
 		}
 		if known {
 			m.same("ticket", *tickets[i], want)
+			if want.Status == sale.StatusQueued {
+				waiting++
+			}
 		}
 	}
+	m.same("backlog", got.Rank-got.Served, waiting)
 }
 
 func (m *machine) anyRID(t *rapid.T) string {

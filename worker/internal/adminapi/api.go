@@ -52,6 +52,10 @@ type Stores struct {
 
 	Reconciliations reconciliations
 	Reconciler      reconciler
+
+	Backlog backlogs
+	Promise time.Duration // of the backlog's age
+	Pace    pacer         // nil: the worker says nothing of it
 }
 
 // API answers under /admin/. It may be served before it is opened.
@@ -83,6 +87,7 @@ func New(token string, log *slog.Logger) *API {
 	a.post("/admin/v1/dead-letters/{id}/drop", a.dropLetter)
 	a.get("/admin/v1/audit-log", a.listChanges)
 	a.get("/admin/v1/refunds-owed", a.listRefunds)
+	a.get("/admin/v1/backlog", a.showBacklog)
 	a.handle("/admin/v1/reconciliations", "GET, HEAD, POST", a.reconciled, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound.write(w) })
 	return a
