@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/gateway/internal/eta"
 	"sluice/shared/sale"
 )
 
@@ -19,8 +20,9 @@ type Sale struct {
 	retiredAt atomic.Pointer[time.Time] // when this gateway heard of it; nil before
 	live      atomic.Pointer[live]
 	progress  atomic.Pointer[progress]
-	mu        sync.Mutex // serialises writers of live and progress
-	lost      bool       // as told in the log; only the re-read uses it
+	mu        sync.Mutex    // serialises writers of live and progress
+	estimator eta.Estimator // of when tickets have their turn; guarded by mu
+	lost      bool          // as told in the log; only the re-read uses it
 }
 
 // live is the newest snapshot and the clock that it was read by.

@@ -175,3 +175,42 @@ func TestProgress_NeverGoesBackWithinAnEpoch(t *testing.T) {
 	tell(2, 11)
 	<-passed
 }
+
+// One worker's word counts though another has said that more is served.
+func TestOutlook_HearsWorkersThatAreBehind(t *testing.T) {
+	t.Parallel()
+	_, s := newTestSale(2, 1)
+	now := at(0)
+	s.advance(sale.Progress{SaleID: "phone", Epoch: 2, Served: 10, Worker: "a", Pace: 100}, now)
+	s.advance(sale.Progress{SaleID: "phone", Epoch: 2, Served: 9, Worker: "b", Pace: 50}, now)
+	s.advance(sale.Progress{SaleID: "phone", Epoch: 1, Served: 99, Worker: "c", Pace: 1000}, now)
+	if p, _ := s.Progress(); p.Served != 10 || s.Outlook().Pace(now) != 150 {
+		t.Errorf("served %d, pace %v", p.Served, s.Outlook().Pace(now))
+	}
+	s.apply(sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 3, Rev: 1})
+	if got := s.Outlook().Pace(now); got != 0 {
+		t.Errorf("pace %v of the epoch before", got)
+	}
+}
+
+// What waits is by the snapshot: without any, nothing is measured as a backlog.
+func TestOutlook_MeasuresWhileSomethingWaits(t *testing.T) {
+	t.Parallel()
+	_, s := newTestSale(2, 1)
+	snap := snapshot(2, 1, at(0))
+	snap.Rank = 5000
+	s.see(snap)
+	served := func(second int) float64 {
+		now := at(time.Duration(second) * time.Second)
+		s.advance(sale.Progress{SaleID: "phone", Epoch: 2, Served: int64(100 * second), Worker: "a", Pace: 1000}, now)
+		return s.Outlook().Pace(now)
+	}
+	if got := served(0); got != 1000 {
+		t.Errorf("pace %v before anything was measured", got)
+	}
+	for second := 1; second < 5; second++ {
+		if got := served(second); got != 100 {
+			t.Errorf("pace %v after %d s", got, second)
+		}
+	}
+}

@@ -22,8 +22,8 @@ const (
 
 // pollAfter tells a client when to ask again, in milliseconds: the further back,
 // the later, spread by up to a quarter so that those of one batch do not come
-// back together. rate is what workers serve a second, age how long ago the ticket
-// was accepted.
+// back together. rate is how many a second are expected to be served, 0 when that is
+// unknown, age how long ago the ticket was accepted.
 func pollAfter(t sale.Ticket, ahead *int64, rate float64, age time.Duration) int64 {
 	wait := pollFinal
 	switch {

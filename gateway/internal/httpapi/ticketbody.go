@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/gateway/internal/catalog"
+	"sluice/gateway/internal/eta"
 	"sluice/shared/sale"
 )
 
@@ -16,7 +17,7 @@ type ticketBody struct {
 	Status      sale.Status `json:"status"`
 	Reason      sale.Reason `json:"reason,omitempty"`
 	Ahead       *int64      `json:"ahead,omitempty"` // buyers before this one, while queued
-	ETA         *eta        `json:"eta"`             // seconds; null when unknown
+	ETA         *etaBody    `json:"eta"`             // null when unknown, or no longer queued
 	PollAfterMS int64       `json:"poll_after_ms"`
 	OrderID     string      `json:"order_id,omitempty"`
 	Amount      *int64      `json:"amount,omitempty"` // minor units of currency
@@ -31,7 +32,8 @@ type ticketBody struct {
 	tag string // ETag
 }
 
-type eta struct {
+// etaBody is when the outcome is to be expected, in seconds from now.
+type etaBody struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
@@ -46,8 +48,9 @@ func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time)
 		price := s.Entry().PriceMinor
 		b.OrderID, b.Amount, b.Currency = t.RID, &price, s.Entry().Currency
 	}
-	p, _ := s.Progress()
-	b.PollAfterMS = pollAfter(t, b.Ahead, p.RatePerSecond, s.Now(now).Sub(t.AcceptedAt))
+	outlook := s.Outlook()
+	b.ETA = expected(outlook, b.Ahead, now)
+	b.PollAfterMS = pollAfter(t, b.Ahead, outlook.Pace(now), s.Now(now).Sub(t.AcceptedAt))
 	b.tag = ticketTag(t, b.Ahead)
 	return b
 }
@@ -66,6 +69,19 @@ func ahead(s *catalog.Sale, t sale.Ticket) *int64 {
 	}
 	n := max(0, t.Rank-1-p.Served)
 	return &n
+}
+
+// expected is when a ticket with so many ahead has its outcome; nil when that is
+// unknown. A paused sale serves what it has accepted, so its pause changes nothing here.
+func expected(o eta.Outlook, ahead *int64, now time.Time) *etaBody {
+	if ahead == nil {
+		return nil
+	}
+	low, high, ok := o.Range(now, *ahead)
+	if !ok {
+		return nil
+	}
+	return &etaBody{Low: low, High: high}
 }
 
 // ticketTag is over the status, when it changed, and about how many are ahead: a

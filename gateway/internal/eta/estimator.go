@@ -1,0 +1,82 @@
+package eta
+
+import (
+	"time"
+
+	"sluice/shared/sale"
+)
+
+const (
+	settling = 2 * time.Second // after a backlog began, or the pace leapt, in which it may double again
+	leap     = 1.4
+)
+
+// Estimator keeps what one sale's workers tell. It is not safe for concurrent use;
+// the Outlook that it returns is a value. The zero value has heard nothing.
+type Estimator struct {
+	epoch   int64
+	workers workers
+	allowed float64 // by the workers together, when last heard
+	meter   meter
+	paces   paces
+	settles time.Time // when the pace no longer leaps, for all that is known
+}
+
+// Hear takes in a worker's word at now, with how many wait, and returns what to
+// expect. Words of an older epoch are for the caller to drop.
+func (e *Estimator) Hear(now time.Time, p sale.Progress, waiting int64) Outlook {
+	if p.Epoch != e.epoch {
+		*e = Estimator{epoch: p.Epoch, workers: e.workers}
+	}
+	e.workers.hear(now, p.Worker, p.Pace)
+	allowed := e.workers.pace(now)
+	e.measure(now, p.Served, waiting, allowed)
+	e.allowed = allowed
+	pace := e.pace(now, allowed, p.RatePerSecond)
+	if pace <= 0 || e.meter.stalled(now) {
+		e.paces = paces{}
+		return Outlook{}
+	}
+	e.paces.follow(now, pace, max(pace, allowed))
+	return Outlook{heard: now, pace: pace, usual: e.paces.usual, best: e.paces.best(), growth: e.growth(now), batch: e.meter.batch()}
+}
+
+// measure lets the meter run from when more waits than workers have in hand anyway,
+// until nothing does: a trickle is served as it comes, not as fast as it could be.
+func (e *Estimator) measure(now time.Time, served, waiting int64, allowed float64) {
+	if waiting <= 0 || e.allowed == 0 && allowed > 0 { // a pause is over
+		e.meter.idle()
+	}
+	if e.meter.running() || float64(waiting) > allowed/2 {
+		e.meter.add(now, served)
+	}
+}
+
+// pace is the one of now; 0 when it is unknown. Until this gateway has measured, what
+// the workers allow, or one of them measured, has to do.
+func (e *Estimator) pace(now time.Time, allowed, told float64) float64 {
+	rate, measured := e.meter.rate(now)
+	switch {
+	case allowed > 0 && measured:
+		return min(allowed, rate)
+	case allowed > 0:
+		return allowed
+	case len(e.workers.told) > 0 && e.meter.still(now) > silence:
+		return 0 // they say that they are paused, and it shows
+	case measured:
+		return rate
+	default:
+		return told
+	}
+}
+
+// growth is by how much the pace may rise, a second.
+func (e *Estimator) growth(now time.Time) float64 {
+	if !e.meter.running() || e.paces.now > leap*e.paces.usual[0] {
+		e.settles = now.Add(settling)
+	}
+	if now.Before(e.settles) {
+		return doubling
+	}
+	return growing
+}

@@ -1,0 +1,93 @@
+package eta
+
+import "time"
+
+const (
+	meterSteps  = 32              // enough for five seconds of what workers tell
+	meterWindow = 5 * time.Second // older steps no longer count, if there are leastSteps newer
+	leastSteps  = 4
+	measurable  = time.Second // of busy time, before a rate means anything
+
+	stalled     = 10 * time.Second // nothing served though something waits: no pace is to be believed
+	stalledGaps = 5                // or this many times what lies between two batches
+)
+
+// meter measures how fast a sale is served while something waits. It keeps the
+// moments at which served moved: batches are large, and a rate over a fixed time
+// would swing with how many of them fall into it. The zero value is idle.
+type meter struct {
+	steps [meterSteps]step
+	n     int // in use, oldest first; the first is where measuring began
+}
+
+type step struct {
+	at     time.Time
+	served int64
+}
+
+// idle forgets everything: time in which nobody waits says nothing about the pace.
+func (m *meter) idle() { m.n = 0 }
+
+func (m *meter) running() bool { return m.n > 0 }
+
+func (m *meter) last() step { return m.steps[m.n-1] }
+
+// add takes in what was served by now. What was measured before a stall says nothing
+// about what comes after.
+func (m *meter) add(now time.Time, served int64) {
+	if m.running() && served <= m.last().served {
+		return
+	}
+	if m.stalled(now) {
+		m.idle()
+	}
+	drop := 0
+	for m.n-drop == meterSteps || m.n-drop >= leastSteps && now.Sub(m.steps[drop+1].at) >= meterWindow {
+		drop++
+	}
+	m.n = copy(m.steps[:], m.steps[drop:m.n])
+	m.steps[m.n] = step{now, served}
+	m.n++
+}
+
+// gap is the usual time between steps; 0 before there are two.
+func (m *meter) gap() time.Duration {
+	if m.n < 2 {
+		return 0
+	}
+	return m.last().at.Sub(m.steps[0].at) / time.Duration(m.n-1)
+}
+
+// batch is how many are usually served in a step; 0 before there are two.
+func (m *meter) batch() float64 {
+	if m.n < 2 {
+		return 0
+	}
+	return float64(m.last().served-m.steps[0].served) / float64(m.n-1)
+}
+
+// still is how long nothing has been served though something waits.
+func (m *meter) still(now time.Time) time.Duration {
+	if !m.running() {
+		return 0
+	}
+	return now.Sub(m.last().at)
+}
+
+// stalled reports whether nothing has been served for too long.
+func (m *meter) stalled(now time.Time) bool {
+	return m.still(now) > max(stalled, stalledGaps*m.gap())
+}
+
+// rate is what was served a second; false when it has measured for too short. It
+// falls once the next step is overdue.
+func (m *meter) rate(now time.Time) (perSecond float64, ok bool) {
+	if m.n < 2 || now.Sub(m.steps[0].at) < measurable {
+		return 0, false
+	}
+	end := m.last().at
+	if due := now.Add(-2*m.gap() - measurable/2); due.After(end) {
+		end = due
+	}
+	return float64(m.last().served-m.steps[0].served) / end.Sub(m.steps[0].at).Seconds(), true
+}
