@@ -2,6 +2,7 @@ package funnel
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -9,41 +10,55 @@ import (
 	"sluice/shared/sale"
 )
 
-// admission lets attempts through to the line at a bounded rate, per sale and in
-// total. Who would have to wait longer than wait is refused at once.
+// admission lets attempts through to the lines at a bounded rate: at a flat one of each
+// sale, and at one in total, of which every sale has its share. Who would have to wait
+// longer than wait is refused at once.
+//
+// An attempt goes by its sale's share first, and is then charged to the total whatever
+// that has left; beyond the share it needs what others leave of the total. So a flood
+// of one sale takes nothing from the share of another, and the whole if it is alone.
 type admission struct {
-	mu       sync.Mutex // a refusal is taken back before the next attempt reserves
-	total    *rate.Limiter
-	saleRate float64 // attempts a second; 0 is unlimited
-	wait     time.Duration
-	sales    sync.Map // sale id → *rate.Limiter
+	perSecond float64       // in total; 0 is unlimited
+	wait      time.Duration // most that an attempt waits
+
+	mu    sync.Mutex    // between looking at total and taking from it
+	total *rate.Limiter // may be in debt, by what went by the shares
+	dry   atomic.Int64  // until when total has nothing within wait, unix nanoseconds
 }
 
 func newAdmission(c Config) *admission {
-	return &admission{total: newLimiter(c.AdmitRate), saleRate: c.AdmitSaleRate, wait: c.AdmitWait}
+	return &admission{perSecond: c.AdmitRate, wait: c.AdmitWait, total: newLimiter(c.AdmitRate)}
 }
 
-// newLimiter allows perSecond attempts, a tenth of a second's worth at once; 0 is
-// unlimited.
+// burst is what may go at once at so many a second: a tenth of a second's worth.
+func burst(perSecond float64) int { return max(1, int(perSecond/10)) }
+
+// newLimiter allows perSecond attempts; 0 is unlimited.
 func newLimiter(perSecond float64) *rate.Limiter {
 	if perSecond == 0 {
 		return rate.NewLimiter(rate.Inf, 0)
 	}
-	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10)))
+	return rate.NewLimiter(rate.Limit(perSecond), burst(perSecond))
 }
 
-func (a *admission) sale(id string) *rate.Limiter {
-	if l, ok := a.sales.Load(id); ok {
-		return l.(*rate.Limiter)
+// delay is how long the next attempt has to wait for l. It takes nothing: a limiter
+// does not give back what others have reserved behind it, so a refusal must not
+// have taken anything.
+func delay(l *rate.Limiter, now time.Time) time.Duration {
+	if l.Limit() == rate.Inf {
+		return 0
 	}
-	l, _ := a.sales.LoadOrStore(id, newLimiter(a.saleRate))
-	return l.(*rate.Limiter)
+	return seconds(max(0, 1-l.TokensAt(now)) / float64(l.Limit()))
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // admit is the layer that lets attempts through to the line for the script.
 func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
 	f.exits.Enter(sale.LayerAdmission)
-	if !f.admission.turn(s.ID()) || !f.line(s).join(a) {
+	l := f.line(s)
+	f.shares.touch(l, time.Now())
+	if !f.admission.turn(l) || !l.join(a) {
 		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission}
 	}
 	return Result{}
@@ -51,26 +66,71 @@ func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
 
 // turn waits for the attempt's turn; false when its turn is too far away. A
 // refused attempt takes nobody's place.
-func (a *admission) turn(saleID string) bool {
-	wait, ok := a.reserve(a.sale(saleID))
+func (a *admission) turn(l *line) bool {
+	wait, ok := a.reserve(l, time.Now())
 	if ok && wait > 0 {
 		time.Sleep(wait)
 	}
 	return ok
 }
 
-// reserve is one step: a limiter does not give back tokens that others have
-// reserved behind them, so refusals that overlap would leave it in debt.
-func (a *admission) reserve(limiter *rate.Limiter) (wait time.Duration, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := time.Now()
-	ofSale, ofAll := limiter.ReserveN(now, 1), a.total.ReserveN(now, 1)
-	wait = max(ofSale.DelayFrom(now), ofAll.DelayFrom(now))
-	if wait > a.wait {
-		ofAll.CancelAt(now)
-		ofSale.CancelAt(now)
+// reserve takes a turn of l's sale. Only who may be let through meets the attempts of
+// other sales.
+func (a *admission) reserve(l *line, now time.Time) (wait time.Duration, ok bool) {
+	g := &l.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	flat := delay(g.flat, now)
+	if flat > a.wait {
 		return 0, false
 	}
+	if wait, ok = a.pass(g, l.part.Load(), now); !ok {
+		return 0, false
+	}
+	g.flat.ReserveN(now, 1)
+	return max(flat, wait), true
+}
+
+// pass goes by the share or by what others leave, whichever is sooner.
+func (a *admission) pass(g *gate, p *part, now time.Time) (wait time.Duration, ok bool) {
+	if a.perSecond == 0 {
+		return 0, true
+	}
+	own := g.turn(p, now)
+	if own > 0 {
+		if wait, ok = a.leftOver(now, own); ok {
+			return wait, true
+		}
+	}
+	if own > a.wait {
+		return 0, false
+	}
+	g.take(p, now)
+	a.charge(now)
+	return own, true
+}
+
+// leftOver takes from the total if it has something sooner than before.
+func (a *admission) leftOver(now time.Time, before time.Duration) (wait time.Duration, ok bool) {
+	if now.UnixNano() < a.dry.Load() {
+		return 0, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wait = delay(a.total, now)
+	if wait > a.wait {
+		a.dry.Store(now.Add(wait - a.wait).UnixNano())
+		return 0, false
+	}
+	if wait >= before {
+		return 0, false
+	}
+	a.total.ReserveN(now, 1)
 	return wait, true
+}
+
+func (a *admission) charge(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.total.ReserveN(now, 1)
 }

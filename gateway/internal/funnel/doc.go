@@ -5,7 +5,7 @@
 //	memory      sold-out, window and pause, without any I/O       memory.go
 //	token       who is asking                                     token.go
 //	eligibility may they ask                                      eligibility.go
-//	admission   a bounded rate, and a bounded line for the script admission.go, line.go
+//	admission   a bounded rate, and a bounded line for the script admission.go, gate.go, shares.go, line.go
 //	reserve     dedupe and deduct, many attempts a call           reserve.go
 //	hand over   one JetStream message a reserve call              handover.go
 //	instant     the order, if it comes in time                    instant.go
@@ -13,6 +13,10 @@
 // Reserve and hand-over are group commits: attempts of one sale that arrive while
 // a call is in flight travel together in the next; what one reserve call accepted
 // goes out as one message. Nobody waits for company.
+//
+// What all sales have together, the rate of admission and the places in the lines, is
+// divided by weight among those that have attempts: each is sure of its share, and what
+// one does not use is there for all.
 //
 // Trust: an attempt is answered Accepted only after JetStream acknowledged its
 // hand-over, and only within Config.PublishTimeout of the reserve call's start.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sluice/gateway/internal/catalog"
@@ -45,10 +44,10 @@ type Config struct {
 	BatchSize      int           // most attempts a reserve call, 1..sale.MaxHandOver
 	InFlight       int           // reserve calls of one sale at a time
 	LineLength     int           // most attempts of one sale that may wait for a reserve call
-	TotalLine      int           // the same for all sales together
+	TotalLine      int           // the same for all sales together, of which each has a share by its weight
 	InstantBudget  time.Duration // most time that an instant sale's attempt waits for its outcome
-	AdmitRate      float64       // attempts a second let through to the lines; 0 is unlimited
-	AdmitSaleRate  float64       // the same for each sale
+	AdmitRate      float64       // attempts a second let through to the lines, shared by weight; 0 is unlimited
+	AdmitSaleRate  float64       // the most of any one sale; 0 is unlimited
 	AdmitWait      time.Duration // most time that an attempt waits to be let through
 }
 
@@ -96,8 +95,7 @@ type Funnel struct {
 	log      *slog.Logger
 
 	admission *admission
-	lines     sync.Map       // sale id → *line
-	waiting   atomic.Int64   // attempts in all lines
+	shares    *shares
 	flights   sync.WaitGroup // reserve and hand-over goroutines
 	faults    service.Quiet  // log lines of failed calls
 }
@@ -118,7 +116,7 @@ type Parts struct {
 // New builds a funnel. The configuration must have passed Check.
 func New(c Config, p Parts) *Funnel {
 	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, news: p.News, outcomes: p.Outcomes, verifier: p.Verifier, points: p.Failpoints,
-		exits: p.Exits, calls: p.Calls, log: p.Log, admission: newAdmission(c)}
+		exits: p.Exits, calls: p.Calls, log: p.Log, admission: newAdmission(c), shares: &shares{perSecond: c.AdmitRate, places: c.TotalLine}}
 }
 
 // Result is how an attempt left the funnel.

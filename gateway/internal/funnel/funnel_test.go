@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -344,26 +343,4 @@ func TestAttempt_IsHandedOverAtTheEpochItWasReservedAt(t *testing.T) {
 			t.Errorf("handed over at epoch %d what was reserved at 1", got)
 		}
 	})
-}
-
-func TestAdmission_LetsItsRateThroughWhateverTheFlood(t *testing.T) {
-	t.Parallel()
-	const perSecond = 1000
-	a := newAdmission(Config{AdmitRate: perSecond, AdmitSaleRate: perSecond})
-	var admitted atomic.Int64
-	var flood sync.WaitGroup
-	end := time.Now().Add(time.Second) // of real time: the fault needs refusals that overlap
-	for range 64 {
-		flood.Go(func() {
-			for time.Now().Before(end) {
-				if a.turn("phone") {
-					admitted.Add(1)
-				}
-			}
-		})
-	}
-	flood.Wait()
-	if n := admitted.Load(); n < perSecond/3 || n > 2*perSecond {
-		t.Errorf("%d admitted in a second at a rate of %d", n, perSecond)
-	}
 }

@@ -2,6 +2,8 @@ package funnel
 
 import (
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 	"sluice/gateway/internal/catalog"
@@ -33,24 +35,34 @@ func (a *attempt) finish(r Result) {
 type line struct {
 	funnel *Funnel
 	sale   *catalog.Sale
+	gate   gate                 // in front of it
+	seen   atomic.Int64         // when there was an attempt last, unix nanoseconds
+	part   atomic.Pointer[part] // what the sale is sure of; nil while it has no attempts
 
 	mu       sync.Mutex
 	waiting  []*attempt
-	inFlight int // goroutines that take from the line
+	kept     int64 // places that count as taken: of those who wait, and those the share keeps
+	inFlight int   // goroutines that take from the line
 }
 
 func (f *Funnel) line(s *catalog.Sale) *line {
-	if l, ok := f.lines.Load(s.ID()); ok {
+	if l, ok := f.shares.lines.Load(s); ok {
 		return l.(*line)
 	}
-	l, _ := f.lines.LoadOrStore(s.ID(), &line{funnel: f, sale: s})
+	fresh := &line{funnel: f, sale: s, gate: gate{flat: newLimiter(f.config.AdmitSaleRate)}}
+	l, _ := f.shares.lines.LoadOrStore(s, fresh)
 	return l.(*line)
 }
 
 // Forget drops what is kept of a sale that the catalogue has no more.
-func (f *Funnel) Forget(s *catalog.Sale) {
-	f.lines.Delete(s.ID())
-	f.admission.sales.Delete(s.ID())
+func (f *Funnel) Forget(s *catalog.Sale) { f.shares.forget(s) }
+
+// weight is the sale's in the division of what all have; 0 when it has no attempts.
+func (l *line) weight(now time.Time) float64 {
+	if now.UnixNano()-l.seen.Load() > activeFor.Nanoseconds() {
+		return 0
+	}
+	return float64(max(1, l.sale.Entry().Weight))
 }
 
 // join puts a into the line; false when the line is full. The first to find no
@@ -59,16 +71,55 @@ func (l *line) join(a *attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := l.funnel
-	if len(l.waiting) >= f.config.LineLength || f.waiting.Load() >= int64(f.config.TotalLine) {
+	if len(l.waiting) >= f.config.LineLength || !l.place() {
 		return false
 	}
-	f.waiting.Add(1)
 	l.waiting = append(l.waiting, a)
 	if l.inFlight < f.config.InFlight {
 		l.inFlight++
 		f.flights.Go(l.serve)
 	}
 	return true
+}
+
+// place takes a place of all lines together. Beyond the sale's share there is one only
+// while those that others are sure of stay free.
+func (l *line) place() bool {
+	h := l.funnel.shares
+	if h.waiting.Add(1) > int64(h.places) {
+		h.waiting.Add(-1)
+		return false
+	}
+	more := l.keeps(len(l.waiting)+1) - l.kept
+	if more > 0 && h.kept.Add(more) > int64(h.places) {
+		h.kept.Add(-more)
+		h.waiting.Add(-1)
+		return false
+	}
+	l.kept += more
+	return true
+}
+
+// keeps is how many places count as taken when so many wait.
+func (l *line) keeps(waiting int) int64 {
+	if p := l.part.Load(); p != nil {
+		waiting = max(waiting, p.places)
+	}
+	return int64(waiting)
+}
+
+// resize gives the line its share.
+func (l *line) resize(p *part) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.part.Store(p)
+	l.recount()
+}
+
+func (l *line) recount() {
+	keeps := l.keeps(len(l.waiting))
+	l.funnel.shares.kept.Add(keeps - l.kept)
+	l.kept = keeps
 }
 
 // serve makes reserve calls until nobody waits.
@@ -87,8 +138,9 @@ func (l *line) take() []*attempt {
 		l.waiting = nil
 		return nil
 	}
-	l.funnel.waiting.Add(-int64(n))
+	l.funnel.shares.waiting.Add(-int64(n))
 	batch := l.waiting[:n:n]
 	l.waiting = l.waiting[n:]
+	l.recount()
 	return batch
 }
