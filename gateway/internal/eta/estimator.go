@@ -37,7 +37,7 @@ func (e *Estimator) Hear(now time.Time, p sale.Progress, waiting int64) Outlook 
 		e.paces = paces{}
 		return Outlook{}
 	}
-	e.paces.follow(now, pace, max(pace, allowed))
+	e.paces.follow(now, pace)
 	return Outlook{heard: now, pace: pace, usual: e.paces.usual, best: e.paces.best(), growth: e.growth(now), batch: e.meter.batch()}
 }
 
