@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/loadtest/internal/bench"
@@ -24,6 +26,7 @@ func benchCommand(ctx context.Context, args []string, getenv func(string) string
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup, loadtest and nats-server")
 	rounds := fs.Int("rounds", 3, "how often everything is measured")
 	duration := fs.Duration("duration", 3*time.Second, "of one measurement")
+	only := fs.String("only", "", "the one `part` to measure: "+strings.Join(bench.Parts(), ", ")+"; everything if empty")
 	quick := fs.Bool("quick", false, "one short round of everything, whatever -rounds and -duration say, to see that it runs")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
@@ -31,10 +34,14 @@ func benchCommand(ctx context.Context, args []string, getenv func(string) string
 	if *rounds < 1 || *duration < time.Second || *duration > time.Minute {
 		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must be at least 1, -duration (SLUICE_DURATION) 1s to 1m")
 	}
+	if *only != "" && !slices.Contains(bench.Parts(), *only) {
+		return service.UsageErrorf("-only (SLUICE_ONLY) must be one of: %s", strings.Join(bench.Parts(), ", "))
+	}
 	config := bench.Full(*rounds, *duration)
 	if *quick {
 		config = bench.Quick()
 	}
+	config.Only = *only
 	res, err := measure(ctx, config, *out, *bin, slog.New(slog.NewTextHandler(stderr, nil)), stdout)
 	if err != nil {
 		return err

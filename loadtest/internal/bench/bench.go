@@ -68,8 +68,10 @@ func Run(ctx context.Context, c Config, t Target, out io.Writer) (res Result, er
 			return res, fmt.Errorf("round %d: %w", n+1, err)
 		}
 	}
-	if err := b.polling(ctx); err != nil {
-		return res, fmt.Errorf("polling: %w", err)
+	if b.Only == "" {
+		if err := b.polling(ctx); err != nil {
+			return res, fmt.Errorf("polling: %w", err)
+		}
 	}
 	return b.result(ctx)
 }
@@ -124,18 +126,25 @@ func (b *bench) round(ctx context.Context, n int) error {
 	if err := b.worker.halt(ctx); err != nil {
 		return err
 	}
-	for _, s := range []scenario{
-		b.empty(b.many()), b.refusal, b.accept(b.many()), b.oneByOne(b.many()),
-		b.empty(b.few()), b.accept(b.few()), b.oneByOne(b.few()),
-		b.halfRate,
-		b.catchUp, b.acceptRunning(b.many()), b.acceptRunning(b.few()),
-		b.catchUp, b.orders,
-	} {
+	for _, s := range b.scenarios() {
 		if err := s(ctx, n, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (b *bench) scenarios() []scenario {
+	if b.Only == ordersName {
+		return []scenario{b.orders}
+	}
+	return []scenario{
+		b.empty(b.many()), b.refusal, b.accept(b.many()), b.oneByOne(b.many()),
+		b.empty(b.few()), b.accept(b.few()), b.oneByOne(b.few()),
+		b.halfRate,
+		b.catchUp, b.acceptRunning(b.many()), b.acceptRunning(b.few()),
+		b.catchUp, b.orders,
+	}
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -17,11 +17,15 @@ type Config struct {
 	LongPolls  int           `json:"long_polls"` // tickets that wait for their outcome
 	Polled     int           `json:"polled"`     // tickets polled as told
 	PollWindow time.Duration `json:"poll_window_ns"`
+	Only       string        `json:"only"` // one of Parts, or "" for everything
 }
+
+// Parts are what can be measured alone.
+func Parts() []string { return []string{ordersName} }
 
 // Full is the configuration whose figures mean something.
 func Full(rounds int, stage time.Duration) Config {
-	return Config{Rounds: rounds, Stage: stage, Many: 512, Few: 64, Backlog: 40_000,
+	return Config{Rounds: rounds, Stage: stage, Many: 512, Few: 64, Backlog: 50_000,
 		LongPolls: 5000, Polled: 20_000, PollWindow: 3 * stage}
 }
 
@@ -47,6 +51,9 @@ func (c Config) few() width  { return width{"64", c.Few} }
 const mostPerSecond = 60_000
 
 func (c Config) mostBuyers() int {
+	if c.Only == ordersName {
+		return c.Backlog
+	}
 	return max(int((c.warm()+c.Stage).Seconds()*mostPerSecond), c.Backlog, c.LongPolls+c.Polled)
 }
 

@@ -23,9 +23,18 @@ func (b *bench) orders(ctx context.Context, round int, f figures) error {
 	if _, err := b.backlog(ctx, saleID, b.Backlog); err != nil {
 		return err
 	}
+	before, err := b.orderCPU()
+	if err != nil {
+		return err
+	}
 	if err := b.catchUp(ctx, round, f); err != nil {
 		return err
 	}
+	after, err := b.orderCPU()
+	if err != nil {
+		return err
+	}
+	after.since(before, b.Backlog, ordersName, f)
 	rate, toLast, err := b.orderRate(ctx, saleID)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -11,27 +12,65 @@ import (
 // tick is the unit of CPU time in /proc, the same on every Linux.
 const tick = 10 * time.Millisecond
 
+// Places in /proc/PID/stat, counted from the field after the program's name, its third.
+const (
+	statParent = 1
+	statUser   = 11
+	statSystem = 12
+	statReaped = 13 // user time of children that have ended; their system time is next
+)
+
 // cpuTime is the CPU time that a process has used, to the tick.
 func cpuTime(pid int) (time.Duration, error) {
+	stat, err := readStat(pid)
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration(stat[statUser]+stat[statSystem]) * tick, nil
+}
+
+// familyTime is that of a process and all its children, those that have ended
+// included.
+func familyTime(pid int) (time.Duration, error) {
+	stat, err := readStat(pid)
+	if err != nil {
+		return 0, err
+	}
+	ticks := stat[statUser] + stat[statSystem] + stat[statReaped] + stat[statReaped+1]
+	found, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, fmt.Errorf("cannot list processes: %w", err)
+	}
+	for _, dir := range found {
+		child, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		// One that ended meanwhile is no child any more.
+		if stat, err := readStat(child); err == nil && stat[statParent] == int64(pid) {
+			ticks += stat[statUser] + stat[statSystem]
+		}
+	}
+	return time.Duration(ticks) * tick, nil
+}
+
+// readStat reads the numbers that /proc tells of a process.
+func readStat(pid int) (numbers [statReaped + 2]int64, err error) {
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, fmt.Errorf("cannot read CPU time: %w", err)
+		return numbers, fmt.Errorf("cannot read CPU time: %w", err)
 	}
 	// The name of the program, in parentheses, may have spaces of its own.
 	fields := bytes.Fields(content[bytes.LastIndexByte(content, ')')+1:])
-	const user, system = 11, 12 // fields 14 and 15 of the line, which begins two before
-	if len(fields) <= system {
-		return 0, fmt.Errorf("cannot read CPU time of process %d: %d fields", pid, len(fields))
+	if len(fields) < len(numbers) {
+		return numbers, fmt.Errorf("cannot read CPU time of process %d: %d fields", pid, len(fields))
 	}
-	var ticks int64
-	for _, field := range [][]byte{fields[user], fields[system]} {
-		n, err := strconv.ParseInt(string(field), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("cannot read CPU time of process %d: %w", pid, err)
+	for i := statParent; i < len(numbers); i++ { // before it is a letter, the state
+		if numbers[i], err = strconv.ParseInt(string(fields[i]), 10, 64); err != nil {
+			return numbers, fmt.Errorf("cannot read CPU time of process %d: %w", pid, err)
 		}
-		ticks += n
 	}
-	return time.Duration(ticks) * tick, nil
+	return numbers, nil
 }
 
 // busyTime is the CPU time that everything on this machine has used, the kernel's own

@@ -43,10 +43,19 @@ func (b *bench) rawInserts(ctx context.Context, saleID string, f figures) error 
 		return err
 	}
 	batched := len(rows) * 3 / 4
+	before, err := familyTime(b.Stack.Postgres.PID)
+	if err != nil {
+		return err
+	}
 	rate, err := b.insertBatches(ctx, saleID, rows[:batched])
 	if err != nil {
 		return err
 	}
+	after, err := familyTime(b.Stack.Postgres.PID)
+	if err != nil {
+		return err
+	}
+	processTimes{"postgres": after}.since(processTimes{"postgres": before}, batched, rawBatchName, f)
 	b.took(rawBatchName, rate, f)
 	if rate, err = b.insertOneByOne(ctx, saleID, rows[batched:]); err != nil {
 		return err
