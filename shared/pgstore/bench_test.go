@@ -33,7 +33,7 @@ func BenchmarkInsert(b *testing.B) {
 }
 
 func benchBatches(b *testing.B, run func(context.Context, *Store, Batch) error) {
-	for _, size := range []int{100, 256} {
+	for _, size := range []int{100, 500} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := newStore(b)
 			loaded(b, s, "phone", 100_000_000)

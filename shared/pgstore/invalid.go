@@ -18,7 +18,13 @@ const (
 // no repetition will help. The stock row is the sale's, not the reservation's.
 func invalid(err error) bool {
 	var pg *pgconn.PgError
-	if !errors.As(err, &pg) || pg.TableName == "sale_stock" {
+	return refused(err) && errors.As(err, &pg) && pg.TableName != "sale_stock"
+}
+
+// refused reports whether the database refused what a statement was to write.
+func refused(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
 		return false
 	}
 	return strings.HasPrefix(pg.Code, classDataException) || strings.HasPrefix(pg.Code, classConstraintViolation)

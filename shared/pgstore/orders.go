@@ -68,7 +68,23 @@ func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("cannot order for sale %s: %w", b.SaleID, err)
 	}
-	var result Result
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	result, done, err := s.orderAtOnce(ctx, b, reservations)
+	if !done && err == nil {
+		result, err = s.orderWithCare(ctx, b, reservations)
+	}
+	if invalid(err) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(reservations), b.SaleID, err)
+	}
+	return result, nil
+}
+
+// orderWithCare decides any batch.
+func (s *Store) orderWithCare(ctx context.Context, b Batch, reservations []sale.Reservation) (result Result, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		d := &decision{tx: tx, batch: b, verdicts: make(map[string]Verdict, len(reservations))}
 		if err := d.decide(ctx, reservations); err != nil {
@@ -77,13 +93,7 @@ func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 		result = d.result(reservations)
 		return nil
 	})
-	if invalid(err) {
-		err = fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	if err != nil {
-		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(reservations), b.SaleID, err)
-	}
-	return result, nil
+	return result, err
 }
 
 // decision is one transaction of Order.

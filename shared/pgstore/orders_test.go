@@ -45,6 +45,27 @@ func TestOrder_MakesOnePendingRowOfEachReservation(t *testing.T) {
 	}
 }
 
+// What is not ordinary is found out within a transaction, which must end.
+func TestOrder_WhatIsNotOrdinaryKeepsItsConnection(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 4)
+	rs := reservations(6)
+	before := s.pool.Stat().NewConnsCount()
+	wantCounts(t, order(t, s, batchOf("phone", rs[:2]...)), 2, 0, 0, 0)
+	wantCounts(t, order(t, s, batchOf("phone", rs[:3]...)), 1, 2, 0, 0)
+	wantCounts(t, order(t, s, batchOf("phone", rs[3:]...)), 1, 0, 0, 2)
+	old := batchOf("phone", rs...)
+	old.Epoch = 7
+	if _, err := s.Order(t.Context(), old); !errors.Is(err, ErrStaleEpoch) {
+		t.Errorf("stale: %v", err)
+	}
+	if now := s.pool.Stat().NewConnsCount(); now != before {
+		t.Errorf("%d connections were dialled anew", now-before)
+	}
+	wantHeld(t, s, "phone", 4)
+}
+
 func TestOrder_RedeliveryMovesNothingAndReturnsTheStoredState(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -34,6 +34,15 @@ func isRID(rid string) bool {
 	return err == nil && id.String() == rid
 }
 
+// idsOf are rids in the form in which Postgres keeps them. They are canonical.
+func idsOf(rids []string) [][16]byte {
+	ids := make([][16]byte, len(rids))
+	for i, rid := range rids {
+		ids[i] = uuid.MustParse(rid)
+	}
+	return ids
+}
+
 // columns are reservations turned into the arrays that unnest takes.
 type columns struct {
 	rids, users, keys []string

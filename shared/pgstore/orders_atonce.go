@@ -1,0 +1,114 @@
+package pgstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"sluice/shared/sale"
+)
+
+// An ordinary batch is of the current epoch, all its reservations are new and none has a
+// dead letter, and there is a unit for each. It is decided in two round trips, without
+// a look at what would be in the way of a row:
+//
+//	begin · pass the gate · lock the sale, compare the epoch, look for dead letters
+//	insert every row · take the units · commit
+//
+// In any other batch one of these statements finds out or fails. Then all is rolled back
+// and the batch is decided with care, by the statements that say what is in the way.
+// The locks and their order are the same in both.
+
+// errNotOrdinary is what a batch fails with that must be decided with care.
+var errNotOrdinary = errors.New("not an ordinary batch")
+
+// orderAtOnce decides an ordinary batch; false when it is none, and nothing is written.
+func (s *Store) orderAtOnce(ctx context.Context, b Batch, reservations []sale.Reservation) (Result, bool, error) {
+	var payBy time.Time
+	c := columnsOf(inOrderOfLocks(reservations))
+	err := s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
+		ids := idsOf(c.rids)
+		if payBy, err = lockOrdinary(ctx, conn, b, ids); err == nil {
+			err = insertAll(ctx, conn, b, ids, c, payBy)
+		}
+		if err == nil || conn.Conn().PgConn().TxStatus() == 'I' {
+			return err
+		}
+		// A connection that cannot even do this is closed as it is released.
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
+		return err
+	})
+	switch {
+	case err == nil:
+		return allOrdered(reservations, payBy), true, nil
+	case errors.Is(err, errNotOrdinary), refused(err), lostRace(err):
+		return Result{}, false, nil
+	}
+	return Result{}, false, err
+}
+
+// inOrderOfLocks sorts as insert does.
+func inOrderOfLocks(reservations []sale.Reservation) []sale.Reservation {
+	return slices.SortedFunc(slices.Values(reservations), func(a, b sale.Reservation) int {
+		return cmp.Or(cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.RID, b.RID))
+	})
+}
+
+// lockOrdinary begins the transaction and returns the end of the time to pay.
+func lockOrdinary(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte) (payBy time.Time, err error) {
+	var ordinary bool
+	statements := &pgx.Batch{}
+	statements.Queue(`BEGIN`)
+	statements.Queue(passGate, b.SaleID)
+	statements.Queue(`
+		SELECT epoch = $2 AND NOT retired
+				AND EXISTS (SELECT FROM sale_stock WHERE sale_id = $1 AND held + $3 <= total)
+				AND NOT EXISTS (SELECT FROM dead_letters WHERE rid IS NOT NULL AND rid = ANY ($4::uuid[])),
+			now() + hold
+		FROM sales WHERE sale_id = $1 FOR SHARE`, b.SaleID, b.Epoch, len(ids), ids).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&ordinary, &payBy) })
+	err = conn.SendBatch(ctx, statements).Close()
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return payBy, errNotOrdinary
+	case err != nil:
+		return payBy, fmt.Errorf("lock sale: %w", err)
+	case !ordinary:
+		return payBy, errNotOrdinary
+	}
+	return payBy.UTC(), nil
+}
+
+// insertAll makes a row of every reservation, in the order given, and ends the
+// transaction. A row in the way of one of them fails the insert, too few units fail
+// the stock's check.
+func insertAll(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte, c columns, payBy time.Time) error {
+	statements := &pgx.Batch{}
+	statements.Queue(`
+		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
+			state, shown_state, holds_unit, holds_slot, expires_at)
+		SELECT r.id, $1, r.user_id, r.slot, r.key, r.rank, r.accepted_at, $2, $3, 'pending', 'pending', true, true, $4
+		FROM unnest($5::uuid[], $6::text[], $7::smallint[], $8::text[], $9::bigint[], $10::timestamptz[])
+			AS r (id, user_id, slot, key, rank, accepted_at)`,
+		b.SaleID, b.PriceMinor, b.Currency, payBy, ids, c.users, c.slots, c.keys, c.ranks, c.times)
+	statements.Queue(`UPDATE sale_stock SET held = held + $2 WHERE sale_id = $1`, b.SaleID, len(ids))
+	statements.Queue(`COMMIT`)
+	if err := conn.SendBatch(ctx, statements).Close(); err != nil {
+		return fmt.Errorf("insert orders: %w", err)
+	}
+	return nil
+}
+
+func allOrdered(reservations []sale.Reservation, payBy time.Time) Result {
+	result := Result{Verdicts: make([]Verdict, len(reservations)), Ordered: len(reservations)}
+	for i, r := range reservations {
+		result.Verdicts[i] = Verdict{RID: r.RID, State: sale.OrderPending, PayBy: payBy, Fate: FateOrdered}
+	}
+	return result
+}
