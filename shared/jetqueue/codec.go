@@ -167,10 +167,18 @@ func headerNumber(header nats.Header, name string) (int64, error) {
 }
 
 func decodeBody(data []byte) (body, error) {
-	var content body
 	if !utf8.Valid(data) { // the decoder would replace what is not, and so change a user id
 		return body{}, errors.New("body is not valid UTF-8")
 	}
+	if content, ok := readBody(data); ok {
+		return content, nil
+	}
+	return parseBody(data)
+}
+
+// parseBody reads any JSON that says what a body says.
+func parseBody(data []byte) (body, error) {
+	var content body
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&content); err != nil {

@@ -1,11 +1,13 @@
 package jetqueue
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nats-io/nats.go"
@@ -53,6 +55,44 @@ func TestCodec_RoundTrip(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+func TestDecode_ReadsWhatEncodeWritesWithoutTheJSONDecoder(t *testing.T) {
+	t.Parallel()
+	for name, user := range map[string]string{"plain": "user-1", "wide": "用户 1"} {
+		h := handOver("phone", 1, 3)
+		h.Reservations[1].UserID = user
+		msg, err := Encode(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, ok := readBody(msg.Data)
+		if diff := cmp.Diff(h.Reservations, content.Reservations); !ok || diff != "" {
+			t.Errorf("%s: read %v\n%s", name, ok, diff)
+		}
+	}
+}
+
+// What others may write is for the JSON decoder.
+func TestDecode_LeavesOtherTextsToTheJSONDecoder(t *testing.T) {
+	t.Parallel()
+	for _, change := range [][2]string{
+		{`"slot":1`, `"slot": 1`}, {`"slot":1`, `"slot":01`}, {`"slot":1`, `"slot":-1`}, {`"slot":1`, `"slot":1e0`}, {`"slot":1`, `"Slot":1`},
+		{`"user-1"`, `"user\u002d1"`}, {`"user-1"`, "\"user\n1\""}, {`.123Z`, `,123Z`}, {`.123Z`, `Z`}, {`.123Z`, `.123+00:00`}, {`T02:`, `T2:`}, {`T02:00:00.123Z`, `T2:00:00.1234Z`},
+		{`]}`, `]} `}, {`},{`, `} ,{`}, {`]}`, `],"reservations":[]}`}, {`"rank":1`, `"rank":99999999999999999999`},
+	} {
+		msg, err := Encode(handOver("phone", 1, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := bytes.Replace(msg.Data, []byte(change[0]), []byte(change[1]), 1)
+		if bytes.Equal(changed, msg.Data) {
+			t.Errorf("%s is not in %s", change[0], msg.Data)
+		}
+		if _, ok := readBody(changed); ok {
+			t.Errorf("read with %s", change[1])
+		}
+	}
 }
 
 func TestEncode_RefusesWhatDecodeWould(t *testing.T) {
@@ -141,6 +181,12 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, schema, epoch, count, subject string, data []byte) {
 		header := nats.Header{headerSchema: {schema}, headerEpoch: {epoch}, headerCount: {count}}
 		h, err := Decode(header, subject, data)
+		if content, ok := readBody(data); ok && utf8.Valid(data) {
+			parsed, err := parseBody(data)
+			if diff := cmp.Diff(parsed, content); err != nil || diff != "" {
+				t.Fatalf("read otherwise than JSON: %v\n%s", err, diff)
+			}
+		}
 		if err != nil {
 			if !errors.Is(err, ErrUnreadable) {
 				t.Fatalf("error does not wrap ErrUnreadable: %v", err)

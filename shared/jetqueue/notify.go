@@ -12,7 +12,8 @@ import (
 // NotifyResults tells subscribers what became of some reservations of a sale.
 // It fails at once while the connection is down; nothing is sent later.
 func (q *Queue) NotifyResults(saleID string, results []sale.Result) error {
-	return q.notify(resultsPrefix+saleID, results)
+	const each = 128 // bytes of a result, and a little more
+	return q.hint(resultsPrefix+saleID, appendResults(make([]byte, 0, each*(len(results)+1)), results))
 }
 
 // NotifyProgress tells subscribers how far a sale has been served. It fails at
@@ -32,6 +33,10 @@ func (q *Queue) notify(subject string, value any) error {
 	if err != nil {
 		return fmt.Errorf("cannot notify %s: %w", subject, err)
 	}
+	return q.hint(subject, data)
+}
+
+func (q *Queue) hint(subject string, data []byte) error {
 	if err := q.conn.Publish(subject, data); err != nil {
 		return fmt.Errorf("cannot notify %s: %w", subject, err)
 	}
@@ -41,13 +46,13 @@ func (q *Queue) notify(subject string, value any) error {
 // SubscribeResults calls handle with what workers decide, of all sales, from
 // one goroutine, until stop is called. Results may be lost and may repeat.
 func (q *Queue) SubscribeResults(handle func(saleID string, results []sale.Result)) (stop func(), err error) {
-	return subscribe(q, resultsPrefix, handle)
+	return subscribe(q, resultsPrefix, decodeResults, handle)
 }
 
 // SubscribeProgress calls handle with the progress of all sales, from one
 // goroutine, until stop is called. Progress may be lost and may come late.
 func (q *Queue) SubscribeProgress(handle func(sale.Progress)) (stop func(), err error) {
-	return subscribe(q, progressPrefix, func(saleID string, p sale.Progress) {
+	return subscribe(q, progressPrefix, fromJSON, func(saleID string, p sale.Progress) {
 		if p.SaleID == saleID {
 			handle(p)
 		}
@@ -57,7 +62,7 @@ func (q *Queue) SubscribeProgress(handle func(sale.Progress)) (stop func(), err 
 // SubscribeSnapshots calls handle with the new states of all sales, from one
 // goroutine, until stop is called. Snapshots may be lost and may come late.
 func (q *Queue) SubscribeSnapshots(handle func(sale.Snapshot)) (stop func(), err error) {
-	return subscribe(q, snapshotsPrefix, func(saleID string, s sale.Snapshot) {
+	return subscribe(q, snapshotsPrefix, fromJSON, func(saleID string, s sale.Snapshot) {
 		if s.SaleID == saleID {
 			handle(s)
 		}
@@ -65,12 +70,12 @@ func (q *Queue) SubscribeSnapshots(handle func(sale.Snapshot)) (stop func(), err
 }
 
 // subscribe decodes what comes under prefix. stop waits for the handler.
-func subscribe[T any](q *Queue, prefix string, handle func(string, T)) (stop func(), err error) {
+func subscribe[T any](q *Queue, prefix string, decode func([]byte) (T, error), handle func(string, T)) (stop func(), err error) {
 	sub, err := q.conn.Subscribe(prefix+"*", func(msg *nats.Msg) {
 		var value T
 		saleID, err := saleOfSubject(prefix, msg.Subject)
 		if err == nil {
-			err = json.Unmarshal(msg.Data, &value)
+			value, err = decode(msg.Data)
 		}
 		if err != nil {
 			q.log.Debug("hint unreadable", "subject", msg.Subject, "error", err)
@@ -88,4 +93,9 @@ func subscribe[T any](q *Queue, prefix string, handle func(string, T)) (stop fun
 			<-ended
 		}
 	}, nil
+}
+
+func fromJSON[T any](data []byte) (value T, err error) {
+	err = json.Unmarshal(data, &value)
+	return value, err
 }

@@ -1,10 +1,13 @@
 package jetqueue
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"sluice/shared/sale"
 )
@@ -41,6 +44,71 @@ func TestResults_ReachSubscribers(t *testing.T) {
 	}
 	stop()
 	stop() // harmless
+}
+
+func TestResults_AreWrittenAsJSONAndReadBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.Custom(drawResult), 0, 5).Draw(t, "results")
+		data := appendResults(nil, want)
+		parsed, err := fromJSON[[]sale.Result](data)
+		if diff := cmp.Diff(want, parsed, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Fatalf("as JSON: %v\n%s", err, diff)
+		}
+		read, ok := readResults(data)
+		if diff := cmp.Diff(want, read); len(want) > 0 && (!ok || diff != "") {
+			t.Fatalf("read %v\n%s", ok, diff)
+		}
+		if again, err := decodeResults(append(data, ' ')); err != nil || len(again) != len(want) {
+			t.Fatalf("%d of %d results with a space: %v", len(again), len(want), err)
+		}
+	})
+}
+
+func drawResult(t *rapid.T) sale.Result {
+	r := sale.Result{
+		RID:    rapid.StringMatching(`[0-9a-f-]{36}`).Draw(t, "rid"),
+		Status: rapid.SampledFrom([]sale.Status{sale.StatusConfirmed, sale.StatusRejected}).Draw(t, "status"),
+		Reason: rapid.SampledFrom([]sale.Reason{"", sale.ReasonDuplicate}).Draw(t, "reason"),
+	}
+	if rapid.Bool().Draw(t, "to be paid") {
+		r.PayBy = time.UnixMicro(rapid.Int64Range(1e15, 1e17).Draw(t, "pay by")).UTC()
+	}
+	return r
+}
+
+func BenchmarkResults(b *testing.B) {
+	results := make([]sale.Result, 500)
+	for i := range results {
+		results[i] = sale.Result{RID: "0198f3a0-0000-7000-8000-000000000001", Status: sale.StatusConfirmed, PayBy: time.Now().UTC()}
+	}
+	data := appendResults(nil, results)
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			appendResults(data[:0], results)
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := decodeResults(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("write JSON", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := json.Marshal(results); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read JSON", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := fromJSON[[]sale.Result](data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func TestProgress_ReachesSubscribers(t *testing.T) {

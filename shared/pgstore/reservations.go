@@ -29,10 +29,7 @@ func distinct(reservations []sale.Reservation) ([]sale.Reservation, error) {
 }
 
 // isRID reports whether rid is a UUID in canonical form.
-func isRID(rid string) bool {
-	id, err := uuid.Parse(rid)
-	return err == nil && id.String() == rid
-}
+func isRID(rid string) bool { return sale.ValidateRID(rid) == nil }
 
 // idsOf are rids in the form in which Postgres keeps them. They are canonical.
 func idsOf(rids []string) [][16]byte {
