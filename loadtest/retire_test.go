@@ -53,7 +53,7 @@ func TestRetire_ManySalesLeaveNothingButRows(t *testing.T) {
 	sales := passing()
 	// Small pools, so that a fifth of the sales fills them: a connection and its buffers
 	// take more than a sale leaves behind if it leaves anything.
-	retire := []string{"SLUICE_REDIS_POOL=6", "SLUICE_POSTGRES_CONNS=4", "SLUICE_POSTGRES_BUYER_CONNS=1", "SLUICE_POSTGRES_OPERATOR_CONNS=1", "SLUICE_REBUILDS=1", "SLUICE_RETENTION=0s", "SLUICE_RETIRE_EVERY=100ms", "SLUICE_FORGET_AFTER=1s", "SLUICE_EXPIRE_EVERY=100ms"}
+	retire := []string{"SLUICE_REDIS_POOL=6", "SLUICE_POSTGRES_CONNS=4", "SLUICE_CONSUMERS=3", "SLUICE_POSTGRES_BUYER_CONNS=1", "SLUICE_POSTGRES_OPERATOR_CONNS=1", "SLUICE_REBUILDS=1", "SLUICE_RETENTION=0s", "SLUICE_RETIRE_EVERY=100ms", "SLUICE_FORGET_AFTER=1s", "SLUICE_EXPIRE_EVERY=100ms"}
 	s := openScene(ctx, t, 5, passingBuyers, stack.Config{Gateways: 2, Workers: 2, FirstEnv: map[string][]string{
 		"gateway-0": retire, "gateway-1": retire, "worker-0": retire, "worker-1": retire,
 	}})

@@ -84,6 +84,8 @@ func refusal(err error) error {
 		return fmt.Errorf("%w: %w", fulfil.ErrRefused, err)
 	case errors.Is(err, pgstore.ErrInvalid):
 		return fmt.Errorf("%w: %w", fulfil.ErrInvalid, err)
+	case pgstore.Overloaded(err):
+		return fmt.Errorf("%w: %w", fulfil.ErrOverloaded, err)
 	default:
 		return err
 	}

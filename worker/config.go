@@ -11,6 +11,7 @@ import (
 	"sluice/shared/service"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/lifecycle"
+	"sluice/worker/internal/pacing"
 	"sluice/worker/internal/reconcile"
 )
 
@@ -33,6 +34,7 @@ type config struct {
 	replayHorizon             time.Duration
 	reconcile                 reconcile.Config
 	retire                    lifecycle.RetirementConfig
+	pace                      pacing.Config
 	fulfil                    fulfil.Config
 }
 
@@ -49,7 +51,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.webhookKey, "webhook-key", "", "`secret` that the payment provider signs events with, at least 32 bytes; without it no payment is taken")
 	fs.StringVar(&c.webhookKeyOld, "webhook-key-old", "", "`secret` that is taken too, while the provider changes from it to -webhook-key")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.IntVar(&c.postgresConns, "postgres-conns", 8, "most connections to Postgres for orders")
+	fs.IntVar(&c.postgresConns, "postgres-conns", 12, "most connections to Postgres for orders: more than -consumers")
 	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
 	fs.IntVar(&c.operatorConns, "postgres-operator-conns", 2, "most connections to Postgres for what operators ask")
 	fs.IntVar(&c.redisPool, "redis-pool", 16, "most connections to Redis")
@@ -68,9 +70,14 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.fulfil.AckWait, "ack-wait", 10*time.Second, "after which a dead worker's hand-overs are delivered to others; renewed while at work")
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batch in hand after SIGTERM")
+	fs.DurationVar(&c.pace.Target, "pace-target", 50*time.Millisecond, "what nine of ten order transactions should take at most; the pace follows from it")
+	fs.Float64Var(&c.pace.Floor, "pace-floor", 100, "least `orders` a second that this worker allows itself, however slow Postgres is")
+	fs.Float64Var(&c.pace.Ceiling, "pace-ceiling", 100_000, "most `orders` a second that this worker allows itself")
+	fs.IntVar(&c.pace.ConsumersMax, "consumers", 8, "most order transactions that this worker has in flight; it takes as many as Postgres bears")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
+	c.fulfil.Consumers = c.pace.ConsumersMax
 	return c, c.check()
 }
 
@@ -106,12 +113,14 @@ func (c config) check() error {
 	if err := backlog.CheckPromise(c.promise); err != nil {
 		return service.UsageErrorf("%v", err)
 	}
+	if err := c.checkPace(); err != nil {
+		return err
+	}
 	switch {
 	case c.postgresURL == "":
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL) is missing: orders are kept there")
-	case c.postgresConns < 2 || c.buyerConns < 1 || c.operatorConns < 1:
-		return service.UsageErrorf("-postgres-conns (SLUICE_POSTGRES_CONNS) must be at least 2, -postgres-buyer-conns (SLUICE_POSTGRES_BUYER_CONNS) " +
-			"and -postgres-operator-conns (SLUICE_POSTGRES_OPERATOR_CONNS) at least 1")
+	case c.buyerConns < 1 || c.operatorConns < 1:
+		return service.UsageErrorf("-postgres-buyer-conns (SLUICE_POSTGRES_BUYER_CONNS) and -postgres-operator-conns (SLUICE_POSTGRES_OPERATOR_CONNS) must be at least 1")
 	case c.redisPool < 1:
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) must be at least 1, is %d", c.redisPool)
 	case c.redisTimeout <= 0 || c.statement < time.Millisecond:
@@ -132,6 +141,23 @@ func (c config) check() error {
 		return service.UsageErrorf("-sweep-after (SLUICE_SWEEP_AFTER) must be at least %v, when no gateway answers any more, is %v", sale.AnswersOver, c.fulfil.SweepAfter)
 	case c.fulfil.StopWithin <= 0 || c.drain < 0:
 		return service.UsageErrorf("-stop-within (SLUICE_STOP_WITHIN) must be positive, -drain (SLUICE_DRAIN) not negative")
+	}
+	return nil
+}
+
+func (c config) checkPace() error {
+	p := c.pace
+	switch {
+	case p.Target < time.Millisecond:
+		return service.UsageErrorf("-pace-target (SLUICE_PACE_TARGET) must be at least 1ms, is %s", p.Target)
+	case !(p.Floor >= 1):
+		return service.UsageErrorf("-pace-floor (SLUICE_PACE_FLOOR) must be at least 1, is %v: to stop orders, pause the pace", p.Floor)
+	case !(p.Ceiling >= p.Floor && p.Ceiling <= 1e9):
+		return service.UsageErrorf("-pace-ceiling (SLUICE_PACE_CEILING) must be at least -pace-floor (SLUICE_PACE_FLOOR), %v, and at most 1e9, is %v", p.Floor, p.Ceiling)
+	case p.ConsumersMax < 1 || p.ConsumersMax > 1000:
+		return service.UsageErrorf("-consumers (SLUICE_CONSUMERS) must be 1 to 1000, is %d", p.ConsumersMax)
+	case c.postgresConns <= p.ConsumersMax:
+		return service.UsageErrorf("-postgres-conns (SLUICE_POSTGRES_CONNS) must be more than -consumers (SLUICE_CONSUMERS), %d, is %d", p.ConsumersMax, c.postgresConns)
 	}
 	return nil
 }

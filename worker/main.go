@@ -129,9 +129,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer queue.Close()
 	defer stopComparing()
 	waiting := newBacklog(c, queue, registry, p.log)
-	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, waiting, c.fulfil.AckWait), fulfil.NewMetrics(registry), p.points.Hit, p.log)
+	pacer := newPacer(c, waiting, registry)
+	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, waiting, c.fulfil.AckWait), pacer, fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	reconciler := newReconciler(c, p, queue, registry)
-	seen := storesOfOperators(p.operators, p.stock, queue, f, reconciler, p.points.Hit, p.log)
+	seen := storesOfOperators(p.operators, p.stock, queue, f, pacer, reconciler, p.points.Hit, p.log)
 	seen.Backlog, seen.Promise = waiting, c.promise
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
@@ -149,6 +150,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	}
 	loops.Go(func() { dependencies.Watch(ctx) })
 	loops.Go(func() { waiting.Run(ctx) })
+	loops.Go(func() { followPause(ctx, p.operators, pacer, p.log) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

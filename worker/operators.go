@@ -13,19 +13,20 @@ import (
 	"sluice/shared/sale"
 	"sluice/worker/internal/adminapi"
 	"sluice/worker/internal/fulfil"
+	"sluice/worker/internal/pacing"
 	"sluice/worker/internal/reconcile"
 )
 
 // storesOfOperators fits the stores to what operators see and change. The store in
 // Postgres has connections of its own: an audit must not keep orders waiting.
 func storesOfOperators(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, f *fulfil.Fulfilment,
-	r *reconcile.Reconciler, hit func(failpoint string) error, log *slog.Logger,
+	pacer *pacing.Pacer, r *reconcile.Reconciler, hit func(failpoint string) error, log *slog.Logger,
 ) adminapi.Stores {
 	return adminapi.Stores{
 		Sales: operatorsSales{store, stock}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
 		Evidence: evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
 		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store, Refunds: store,
-		Reconciliations: store, Reconciler: r,
+		Reconciliations: store, Reconciler: r, Pace: store, Pacer: pacer,
 	}
 }
 

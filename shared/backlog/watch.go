@@ -124,6 +124,17 @@ func (w *Watch) All() []Sale {
 	return all
 }
 
+// Waiting is how many reservations wait, of all sales; of those that were not read yet
+// none.
+func (w *Watch) Waiting() (sum int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.sales {
+		sum += t.Waiting
+	}
+	return sum
+}
+
 // earliest is the first of the times that are not zero; zero when all are.
 func earliest(times ...time.Time) (first time.Time) {
 	for _, at := range times {

@@ -25,6 +25,8 @@ const (
 	ActionStockRefused  Action = "stock-refused"
 	ActionLetterRetried Action = "dead-letter-retry"
 	ActionLetterDropped Action = "dead-letter-drop"
+	ActionPacePause     Action = "pace-pause" // of all sales
+	ActionPaceResume    Action = "pace-resume"
 )
 
 // Change is a record of the audit log.

@@ -55,7 +55,8 @@ type Stores struct {
 
 	Backlog backlogs
 	Promise time.Duration // of the backlog's age
-	Pace    pacer         // nil: the worker says nothing of it
+	Pace    paceRow
+	Pacer   pacer
 }
 
 // API answers under /admin/. It may be served before it is opened.
@@ -89,6 +90,9 @@ func New(token string, log *slog.Logger) *API {
 	a.get("/admin/v1/refunds-owed", a.listRefunds)
 	a.get("/admin/v1/backlog", a.showBacklog)
 	a.handle("/admin/v1/reconciliations", "GET, HEAD, POST", a.reconciled, http.MethodGet, http.MethodHead, http.MethodPost)
+	a.get("/admin/v1/pace", a.onePace)
+	a.post("/admin/v1/pace/pause", a.pausePace)
+	a.post("/admin/v1/pace/resume", a.resumePace)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound.write(w) })
 	return a
 }

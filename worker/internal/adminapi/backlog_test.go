@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"sluice/shared/backlog"
+	"sluice/worker/internal/pacing"
 )
 
 type fakeBacklogs []backlog.Sale
 
 func (f fakeBacklogs) All() []backlog.Sale { return f }
 
-type fakePacer Pace
+type fakePacer pacing.State
 
-func (f fakePacer) Pace() Pace { return Pace(f) }
+func (f fakePacer) State() pacing.State { return pacing.State(f) }
 
 // showBacklog returns the answer with the ages, which depend on the clock, taken out.
 func showBacklog(t *testing.T, s Stores) (body string, ages []string) {
@@ -40,7 +41,7 @@ func showBacklog(t *testing.T, s Stores) (body string, ages []string) {
 func TestBacklog_SaysWhatWaitsOfEverySaleAndWhetherThePromiseIsKept(t *testing.T) {
 	t.Parallel()
 	read := time.Date(2026, 12, 1, 18, 0, 0, 0, time.FixedZone("", 8*3600))
-	body, ages := showBacklog(t, Stores{Promise: 30 * time.Second, Backlog: fakeBacklogs{
+	body, ages := showBacklog(t, Stores{Promise: 30 * time.Second, Pacer: fakePacer{LimitedBy: pacing.LimitDemand}, Backlog: fakeBacklogs{
 		{SaleID: "idle", Title: "A", Measured: true, ReadAt: read},
 		{SaleID: "new", Title: "B", Waiting: 4, ReadAt: read},
 		{SaleID: "slow", Title: "C", Waiting: 9, Oldest: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), DrainRate: 2, Measured: true, ReadAt: read},
@@ -51,7 +52,8 @@ func TestBacklog_SaysWhatWaitsOfEverySaleAndWhetherThePromiseIsKept(t *testing.T
 		`{"sale":"idle","title":"A","waiting":0,"oldest":null,"age_seconds":A,"within_promise":true,"drain_rate":0,"drain_seconds":0,"read_at":"2026-12-01T10:00:00Z"},` +
 		`{"sale":"new","title":"B","waiting":4,"oldest":null,"age_seconds":A,"within_promise":true,"drain_rate":null,"drain_seconds":null,"read_at":"2026-12-01T10:00:00Z"},` +
 		`{"sale":"slow","title":"C","waiting":9,"oldest":"2020-01-01T00:00:00Z","age_seconds":A,"within_promise":false,"drain_rate":2,"drain_seconds":4.5,"read_at":"2026-12-01T10:00:00Z"},` +
-		`{"sale":"stuck","title":"D","waiting":1,"oldest":"now","age_seconds":A,"within_promise":true,"drain_rate":0,"drain_seconds":null,"read_at":"2026-12-01T10:00:00Z"}]}`
+		`{"sale":"stuck","title":"D","waiting":1,"oldest":"now","age_seconds":A,"within_promise":true,"drain_rate":0,"drain_seconds":null,"read_at":"2026-12-01T10:00:00Z"}],` +
+		`"pace":{"paused":false,"orders_per_second":0,"p90_ms":0,"target_ms":0,"limited_by":"demand","consumers":0,"consumers_max":0,"in_flight":0,"workers_wanted":0}}`
 	if body != want {
 		t.Errorf("got  %s\nwant %s", body, want)
 	}
@@ -62,11 +64,11 @@ func TestBacklog_SaysWhatWaitsOfEverySaleAndWhetherThePromiseIsKept(t *testing.T
 
 func TestBacklog_SaysThePaceOfTheWorkerThatAnswers(t *testing.T) {
 	t.Parallel()
-	body, _ := showBacklog(t, Stores{Promise: time.Minute, Backlog: fakeBacklogs{}, Pace: fakePacer{
-		OrdersPerSecond: 1200.5, P90: 12500 * time.Microsecond, Target: 50 * time.Millisecond, LimitedBy: "demand",
+	body, _ := showBacklog(t, Stores{Promise: time.Minute, Backlog: fakeBacklogs{}, Pacer: fakePacer{
+		Pace: 1200.5, P90: 12500 * time.Microsecond, Target: 50 * time.Millisecond, LimitedBy: "demand",
 		Consumers: 2, ConsumersMax: 8, InFlight: 1, WorkersWanted: 3,
 	}})
-	want := `{"promise_seconds":60,"sales":[],"pace":{"paused":false,"orders_per_second":1200.5,"p90_ms":12.5,"target_ms":50,` +
+	want := `{"promise_seconds":60,"sales":[],"pace":{"paused":false,"orders_per_second":1201,"p90_ms":12.5,"target_ms":50,` +
 		`"limited_by":"demand","consumers":2,"consumers_max":8,"in_flight":1,"workers_wanted":3}}`
 	if body != want {
 		t.Errorf("got  %s\nwant %s", body, want)

@@ -4,26 +4,28 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"sluice/worker/internal/pacing"
 )
 
 // order decides b, a part of the batch in hand. When the database refuses a
 // reservation in it for what it is, it is halved until the bad ones stand alone
 // and the others are ordered. What a half has committed stays when another
 // fails: after redelivery it is known.
-func (c *consumer) order(work context.Context, g gathered, b Batch) ([]Verdict, error) {
-	verdicts, err := c.transact(func() ([]Verdict, error) { return c.stores.Orders.Order(work, b) })
+func (c *consumer) order(work context.Context, g gathered, b Batch, turn *pacing.Turn) ([]Verdict, error) {
+	verdicts, err := c.transact(turn, len(b.Reservations), func() ([]Verdict, error) { return c.stores.Orders.Order(work, b) })
 	switch n := len(b.Reservations); {
 	case !errors.Is(err, ErrInvalid):
 		return verdicts, err
 	case n == 1:
-		return c.reject(work, g, b, err)
+		return c.reject(work, g, b, turn, err)
 	default:
 		lower, upper := b.halves()
-		first, err := c.order(work, g, lower)
+		first, err := c.order(work, g, lower, turn)
 		if err != nil {
 			return nil, err
 		}
-		second, err := c.order(work, g, upper)
+		second, err := c.order(work, g, upper, turn)
 		return append(first, second...), err
 	}
 }
@@ -37,9 +39,9 @@ func (b Batch) halves() (lower, upper Batch) {
 }
 
 // reject gives a bad reservation its outcome and its dead letter.
-func (c *consumer) reject(work context.Context, g gathered, b Batch, cause error) ([]Verdict, error) {
+func (c *consumer) reject(work context.Context, g gathered, b Batch, turn *pacing.Turn, cause error) ([]Verdict, error) {
 	rid := b.Reservations[0].RID
-	verdicts, err := c.transact(func() ([]Verdict, error) {
+	verdicts, err := c.transact(turn, 1, func() ([]Verdict, error) {
 		v, err := c.stores.Orders.Reject(work, b, g.sequenceOf(rid), cause)
 		return []Verdict{v}, err
 	})
@@ -53,13 +55,19 @@ func (c *consumer) reject(work context.Context, g gathered, b Batch, cause error
 }
 
 // transact runs one transaction, times it and counts what it decided.
-func (c *consumer) transact(run func() ([]Verdict, error)) ([]Verdict, error) {
+func (c *consumer) transact(turn *pacing.Turn, n int, run func() ([]Verdict, error)) ([]Verdict, error) {
 	if err := c.hit(BeforeCommit); err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	verdicts, err := run()
 	c.metrics.commitSeconds.Observe(time.Since(start).Seconds()) // a refused one took its time too
+	switch {
+	case err == nil || errors.Is(err, ErrInvalid):
+		turn.Ended(start, n)
+	case errors.Is(err, ErrOverloaded):
+		turn.Failed(start)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestConsumer_EveryBadOneIsRejectedAndNoOther(t *testing.T) {
 			s.bad[fmt.Sprintf("1-%d", i)] = true
 		}
 		s.add(delivery(1, n))
-		if err := newTestConsumer(s).step(t.Context()); err != nil {
+		if err := newTestConsumer(s).decideOne(t.Context()); err != nil {
 			rt.Fatal(err)
 		}
 		var rejected []string
@@ -102,7 +102,7 @@ func TestConsumer_UnreadableIsBuriedAndAcknowledged(t *testing.T) {
 	s.add(Delivery{Seq: 1, Err: errors.New("unreadable")})
 	s.add(delivery(2, 1))
 	c := newTestConsumer(s)
-	if err := c.step(t.Context()); err != nil {
+	if err := c.decideOne(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(c.lost.loop.poked) != 1 {

@@ -17,7 +17,7 @@ import (
 func stepOnce(t *testing.T, s *script) error {
 	t.Helper()
 	c := newTestConsumer(s)
-	err := c.step(t.Context())
+	err := c.decideOne(t.Context())
 	if err != nil {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the pause itself is not waited for
@@ -147,7 +147,7 @@ func TestConsumer_ABatchThatReachesBeyondTheRebuildIsTakenApart(t *testing.T) {
 	s.add(delivery(2, 4))
 	c := newTestConsumer(s)
 	for range 2 {
-		if err := c.step(t.Context()); err != nil {
+		if err := c.decideOne(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s.orderErr = nil

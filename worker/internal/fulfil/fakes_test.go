@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/shared/sale"
+	"sluice/worker/internal/pacing"
 )
 
 var errFault = errors.New("a fault of the moment")
@@ -198,18 +199,27 @@ func newFulfilment(s *script) *Fulfilment {
 		Catalogue: s, Orders: s, Releases: s, Shown: s, Adjusted: s, Stock: s, HandOvers: s, Hints: s,
 		Consume: func(context.Context, string) (Source, error) { return s, nil },
 	}
-	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second}
+	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second, Consumers: 4}
 	hit := func(string) error { return nil }
-	return New(cfg, stores, NewMetrics(prometheus.NewRegistry()), hit, slog.New(slog.DiscardHandler))
+	pacer := pacing.New(pacing.Config{Target: time.Second, Floor: 1, Ceiling: 1e6, ConsumersMax: cfg.Consumers}, time.Second, func() int64 { return 0 })
+	return New(cfg, stores, pacer, NewMetrics(prometheus.NewRegistry()), hit, slog.New(slog.DiscardHandler))
 }
 
 func newTestConsumer(s *script) *consumer {
 	f := newFulfilment(s)
 	w := &saleWorker{Fulfilment: f, saleID: "phone", log: f.log}
 	w.entry.Store(&sale.Entry{Sale: sale.Sale{ID: "phone"}, Epoch: 1})
-	w.progress = newProgress(w.saleID, w.epoch, s, s)
+	w.progress = newProgress(w)
 	w.lost = newLost(w)
 	return newConsumer(w, newKeeper(f.cfg.AckWait))
+}
+
+// decideOne has one batch begun and waits for what becomes of it.
+func (c *consumer) decideOne(ctx context.Context) error {
+	if err := c.step(ctx, ctx); err != nil {
+		return err
+	}
+	return c.finish()
 }
 
 func delivery(seq uint64, reservations int) Delivery {

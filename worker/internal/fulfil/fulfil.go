@@ -2,16 +2,18 @@ package fulfil
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/worker/internal/pacing"
 )
 
 // MaxBatch is the most reservations that one order transaction decides.
-const MaxBatch = 500
+const MaxBatch = pacing.MaxBatch
 
 // callTimeout bounds one call to Redis or JetStream. Postgres calls carry a
 // bound of their own, which fits their size.
@@ -22,6 +24,7 @@ type Config struct {
 	AckWait    time.Duration // after which a dead worker's hand-overs are delivered again
 	SweepAfter time.Duration // age in handoff after which a reservation is handed over again
 	StopWithin time.Duration // bounds the end of the work in hand once Run's context has ended
+	Consumers  int           // most order transactions in flight
 }
 
 // Stores are the adapters that the roles use.
@@ -68,6 +71,8 @@ type hints interface {
 type Fulfilment struct {
 	cfg      Config
 	stores   Stores
+	pacer    *pacing.Pacer
+	worker   string // names this process among the workers
 	metrics  *Metrics
 	hit      func(failpoint string) error
 	log      *slog.Logger
@@ -88,10 +93,10 @@ const (
 
 // New prepares a Fulfilment. hit is called at every failpoint; its error counts
 // as a fault of the moment.
-func New(cfg Config, stores Stores, metrics *Metrics, hit func(failpoint string) error, log *slog.Logger) *Fulfilment {
+func New(cfg Config, stores Stores, pacer *pacing.Pacer, metrics *Metrics, hit func(failpoint string) error, log *slog.Logger) *Fulfilment {
 	adjusting := &adjustments{rows: stores.Adjusted, stock: stores.Stock, hints: stores.Hints, hit: hit, log: log}
 	return &Fulfilment{
-		cfg: cfg, stores: stores, metrics: metrics, hit: hit, log: log,
+		cfg: cfg, stores: stores, pacer: pacer, worker: rand.Text(), metrics: metrics, hit: hit, log: log,
 		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, hit, metrics, log),
 		shown:    newShown(stores.Shown, stores.Stock, stores.Hints, metrics, log),
 
@@ -118,6 +123,7 @@ func (f *Fulfilment) ShowOrders() { f.shown.poke() }
 func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {
 	work, drop := lingering(ctx, f.cfg.StopWithin)
 	defer drop()
+	defer f.startPacer()()
 	var running sync.WaitGroup
 	defer running.Wait()
 	pulling, stop := context.WithCancel(ctx)
@@ -131,6 +137,17 @@ func (f *Fulfilment) Run(ctx context.Context, replayed func()) error {
 		return nil
 	}
 	return fmt.Errorf("cannot watch the catalogue: %w", err)
+}
+
+// startPacer has the pacer run until stop is called: whoever finishes what is in hand needs it.
+func (f *Fulfilment) startPacer() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { f.pacer.Run(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // lingering derives a context for work in hand: it ends grace after ctx does.

@@ -50,6 +50,7 @@ type Batch struct {
 type gathered struct {
 	Batch
 	deliveries []Delivery
+	round      int // of the consumer
 }
 
 // gatherer makes batches out of hand-overs. It takes what is there and never
@@ -59,16 +60,19 @@ type gatherer struct {
 	held   []Delivery // delivered, not yet in a batch
 }
 
-// fill pulls until a batch is full or nothing more is there.
-func (g *gatherer) fill(source Source) error {
-	if len(g.held) == 0 {
-		if _, err := g.pull(source, 1, idleWait); err != nil || len(g.held) == 0 {
+// fill pulls until a batch is full or nothing more is there, and waits for the first.
+func (g *gatherer) fill(source Source, wait time.Duration) error {
+	if len(g.held) == 0 && wait > 0 {
+		if _, err := g.pull(source, 1, wait); err != nil || len(g.held) == 0 {
 			return err
 		}
 	}
 	for ask := g.room(); ask > 0; ask = g.room() {
-		// A fault here comes again with the next batch; this one is not held up.
-		if got, err := g.pull(source, ask, 0); err != nil || got < ask {
+		got, err := g.pull(source, ask, 0)
+		if err != nil && len(g.held) == 0 {
+			return err
+		}
+		if err != nil || got < ask { // the fault comes again with the next batch; this one is not held up
 			break
 		}
 	}
@@ -80,6 +84,17 @@ func (g *gatherer) pull(source Source, limit int, wait time.Duration) (got int, 
 	g.keeper.keep(deliveries)
 	g.held = append(g.held, deliveries...)
 	return len(deliveries), err
+}
+
+// full reports whether no more goes into the next batch.
+func (g *gatherer) full() bool { return len(g.held) > 0 && g.room() <= 0 }
+
+// size is how many reservations are held, up to a batch.
+func (g *gatherer) size() (n int) {
+	for _, d := range g.held {
+		n += len(d.HandOver.Reservations)
+	}
+	return min(n, MaxBatch)
 }
 
 // room is how many hand-overs as large as the largest held still fit into the

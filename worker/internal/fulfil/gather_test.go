@@ -34,7 +34,7 @@ func TestGather_EveryDeliveryOnceInOrderNeverOver(t *testing.T) {
 		g := &gatherer{keeper: newKeeper(time.Second)}
 		var out []uint64
 		for {
-			if err := g.fill(s); err != nil {
+			if err := g.fill(s, idleWait); err != nil {
 				t.Fatal(err)
 			}
 			if len(g.held) == 0 {
@@ -87,7 +87,7 @@ func TestGather_FullHandOversAreNotPulledAhead(t *testing.T) {
 		s.add(delivery(uint64(i+1), sale.MaxHandOver))
 	}
 	g := &gatherer{keeper: newKeeper(time.Second)}
-	if err := g.fill(s); err != nil {
+	if err := g.fill(s, idleWait); err != nil {
 		t.Fatal(err)
 	}
 	if len(g.held) != 1 || len(s.asked) != 0 {
@@ -102,7 +102,7 @@ func TestGather_ManySmallOnesMakeOneBatch(t *testing.T) {
 		s.add(delivery(uint64(i+1), 1))
 	}
 	g := &gatherer{keeper: newKeeper(time.Second)}
-	if err := g.fill(s); err != nil {
+	if err := g.fill(s, idleWait); err != nil {
 		t.Fatal(err)
 	}
 	if batch, _ := g.take(); len(batch.Reservations) != MaxBatch || len(g.held) != 0 {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/shared/sale"
+	"sluice/worker/internal/pacing"
 )
 
 // Fates of a reservation in an order transaction.
@@ -45,9 +46,12 @@ type orders interface {
 }
 
 // decide makes orders of a batch and shows them. After nil the batch may be
-// acknowledged; any error is a fault of the moment, or ErrRefused.
-func (c *consumer) decide(work context.Context, g gathered) error {
-	verdicts, err := c.order(work, g, g.Batch)
+// acknowledged; any error is a fault of the moment, or ErrRefused. The turn is over once
+// the orders are made: the next one's do not wait for Redis.
+func (c *consumer) decide(work context.Context, g gathered, turn *pacing.Turn) error {
+	verdicts, err := c.order(work, g, g.Batch, turn)
+	turn.Done()
+	c.events <- event{}
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,9 @@ type progressHints interface {
 // moves it; what other workers serve is read once a second.
 type progress struct {
 	saleID string
-	epoch  func() int64 // of the catalogue
+	worker string
+	epoch  func() int64   // of the catalogue
+	share  func() float64 // orders a second that this worker could make for the sale
 	stock  snapshots
 	hints  progressHints
 
@@ -37,8 +39,11 @@ type progress struct {
 	current sale.Progress // Epoch 0 until something was read
 }
 
-func newProgress(saleID string, epoch func() int64, stock snapshots, h progressHints) *progress {
-	return &progress{saleID: saleID, epoch: epoch, stock: stock, hints: h, current: sale.Progress{SaleID: saleID}}
+func newProgress(w *saleWorker) *progress {
+	return &progress{
+		saleID: w.saleID, worker: w.worker, epoch: w.epoch, share: func() float64 { return w.pacer.ShareOf(w.saleID) },
+		stock: w.stores.Stock, hints: w.stores.Hints, current: sale.Progress{SaleID: w.saleID, Worker: w.worker},
+	}
 }
 
 // observe takes the count of a script's reply. Replies may come out of order.
@@ -79,6 +84,7 @@ func (p *progress) run(ctx context.Context) {
 			continue
 		}
 		now.RatePerSecond, _ = rate.Add(time.Now(), now.Epoch, now.Served)
+		now.Pace = p.share()
 		if force || now.Epoch != told.Epoch || now.Served != told.Served {
 			// A lost hint is made good by the next, at most a second later.
 			_ = p.hints.NotifyProgress(now)

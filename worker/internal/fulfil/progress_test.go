@@ -48,12 +48,12 @@ func TestProgress_FourTimesASecondWhenChangedElseOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &counter{epoch: 1, served: 5}
 		epoch := int64(1)
-		p := newProgress("phone", func() int64 { return epoch }, c, c)
+		p := &progress{saleID: "phone", worker: "w", epoch: func() int64 { return epoch }, share: func() float64 { return 70 }, stock: c, hints: c}
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.run(ctx) }()
 
 		time.Sleep(10100 * time.Millisecond)
-		if told := c.take(); len(told) != 10 || told[9].Served != 5 || told[9].RatePerSecond != 0 {
+		if told := c.take(); len(told) != 10 || told[9].Served != 5 || told[9].RatePerSecond != 0 || told[9].Pace != 70 {
 			t.Errorf("at rest for ten seconds: told %d times: %+v", len(told), told)
 		}
 		for i := range 40 {
@@ -71,7 +71,7 @@ func TestProgress_FourTimesASecondWhenChangedElseOnce(t *testing.T) {
 
 func TestProgress_NeverGoesBackWithinAnEpoch(t *testing.T) {
 	t.Parallel()
-	p := newProgress("phone", func() int64 { return 2 }, nil, nil)
+	p := &progress{saleID: "phone", epoch: func() int64 { return 2 }}
 	for _, s := range []sale.Snapshot{{Epoch: 1, Served: 50}, {Epoch: 1, Served: 40}, {Epoch: 2, Served: 10}, {Epoch: 1, Served: 60}} {
 		p.observe(s)
 	}

@@ -30,6 +30,7 @@ func (s *sales) changed(e sale.Entry) {
 		s.fulfilment.serving.remove(w)
 	case known:
 		w.entry.Store(&e)
+		s.fulfilment.pacer.Serve(e.ID, e.Weight)
 	case e.Epoch > 0 && !e.Retired:
 		w := s.start(e)
 		s.workers[e.ID] = w
@@ -80,7 +81,8 @@ func (s *sales) start(e sale.Entry) *saleWorker {
 	f := s.fulfilment
 	w := &saleWorker{Fulfilment: f, saleID: e.ID, log: f.log.With("sale", e.ID), stop: stop}
 	w.entry.Store(&e)
-	w.progress = newProgress(w.saleID, w.epoch, f.stores.Stock, f.stores.Hints)
+	f.pacer.Serve(e.ID, e.Weight)
+	w.progress = newProgress(w)
 	w.lost = newLost(w)
 	keeper := newKeeper(f.cfg.AckWait)
 	s.running.Go(func() { newConsumer(w, keeper).run(ctx, s.work) })

@@ -1,0 +1,270 @@
+package pacing
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+var bounds = Config{Target: 50 * time.Millisecond, Floor: 100, Ceiling: 100_000, ConsumersMax: 8}
+
+// database admits commits one after the other, and serves each in a time of its own.
+// Of those it serves at a time only cores make progress.
+type database struct {
+	throttle time.Duration // between commits; 0 for none
+	perTx    time.Duration // of a transaction, beside its orders
+	perOrder time.Duration
+	cores    int
+	delay    time.Duration // that takes no core
+	next     time.Time     // commit
+	free     []time.Time   // each core
+	noise    *rand.Rand
+}
+
+func newDatabase() *database {
+	return &database{perTx: 4 * time.Millisecond, perOrder: 60 * time.Microsecond, cores: 2, noise: rand.New(rand.NewPCG(1, 2))}
+}
+
+func (d *database) commit(at time.Time, orders int) (done time.Time) {
+	if len(d.free) == 0 {
+		d.free = make([]time.Time, d.cores)
+	}
+	i := 0
+	for j := range d.free {
+		if d.free[j].Before(d.free[i]) {
+			i = j
+		}
+	}
+	begin := at
+	if d.free[i].After(begin) {
+		begin = d.free[i]
+	}
+	work := d.perTx + time.Duration(orders)*d.perOrder
+	work += time.Duration(d.noise.ExpFloat64() * 0.1 * float64(work))
+	d.free[i] = begin.Add(work)
+	done = d.free[i]
+	if d.throttle > 0 {
+		if d.next.Before(done) {
+			d.next = done
+		}
+		done = d.next
+		d.next = d.next.Add(d.throttle)
+	}
+	return done.Add(d.delay)
+}
+
+// event is the end of a transaction, or a moment at which one may begin.
+type event struct {
+	at, began time.Time
+	worker    *simWorker
+	orders    int
+	probe     bool
+	after     time.Duration
+	done      bool
+}
+
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+// simWorker is a controller with a purse instead of a limiter.
+type simWorker struct {
+	c         *Controller
+	arrivals  float64 // orders a second; 0 for a backlog that never ends
+	waiting   float64
+	purse     float64 // permits, down to minus a transaction
+	at        time.Time
+	inFlight  int
+	peak      int
+	cuts      int
+	began     time.Time // the last one
+	drain     int       // transactions that began before a cut
+	blocked   time.Duration
+	isBlocked bool
+	orders    int
+	sizes     []int
+	latencies []time.Duration
+}
+
+type simulation struct {
+	db      *database
+	workers []*simWorker
+	queue   events
+	now     time.Time
+}
+
+func simulate(db *database) *simulation { return &simulation{db: db, now: time.Unix(0, 0)} }
+
+func (s *simulation) join(arrivals float64) *simWorker {
+	w := &simWorker{c: NewController(bounds, s.now), arrivals: arrivals, at: s.now, purse: MaxBatch}
+	s.workers = append(s.workers, w)
+	heap.Push(&s.queue, event{at: s.now, worker: w})
+	return w
+}
+
+// run goes on for d and forgets what was counted before.
+func (s *simulation) run(d time.Duration) {
+	end := s.now.Add(d)
+	for _, w := range s.workers {
+		w.orders, w.latencies, w.sizes = 0, nil, nil
+	}
+	for s.queue[0].at.Before(end) {
+		e := heap.Pop(&s.queue).(event)
+		s.now = e.at
+		w := e.worker
+		w.pass(s.now)
+		if e.done {
+			w.inFlight--
+			if w.drain > 0 {
+				if w.drain--; w.drain == 0 {
+					w.purse = -MaxBatch
+				}
+			}
+			w.orders += e.orders
+			w.sizes = append(w.sizes, e.orders)
+			w.latencies = append(w.latencies, e.at.Sub(e.began))
+			w.c.Ended(s.now, Sample{Began: e.began, Latency: e.at.Sub(e.began), Cost: Cost(e.orders), Probe: e.probe, After: e.after})
+		}
+		w.tick(s.now)
+		s.start(w)
+		if !e.done {
+			heap.Push(&s.queue, event{at: s.now.Add(time.Millisecond), worker: w})
+		}
+	}
+	s.now = end
+}
+
+// pass lets time pass for the permits, the arrivals and what is blocked.
+func (w *simWorker) pass(now time.Time) {
+	passed := now.Sub(w.at)
+	w.at = now
+	w.purse = min(MaxBatch, w.purse+w.c.state.Pace*passed.Seconds())
+	w.waiting += w.arrivals * passed.Seconds()
+	if w.isBlocked {
+		w.blocked += passed
+	}
+}
+
+func (w *simWorker) tick(now time.Time) {
+	window := now.Sub(w.c.window.since)
+	defer func() {
+		if w.c.Cuts() > w.cuts {
+			w.cuts, w.drain = w.c.Cuts(), w.inFlight
+			w.purse = -MaxBatch
+		}
+	}()
+	if w.c.Tick(now, Usage{Busy: 2*w.blocked >= window, Peak: w.peak}) {
+		w.blocked, w.peak = 0, w.inFlight
+	}
+}
+
+// start begins what may begin: full transactions, or any while none is in flight.
+func (s *simulation) start(w *simWorker) {
+	for {
+		n := MaxBatch
+		if w.arrivals > 0 {
+			n = min(n, int(w.waiting))
+		}
+		wants := n == MaxBatch || n > 0 && w.inFlight == 0
+		due, probe := w.purse > 0 && w.drain == 0, false
+		if !due && w.drain == 0 && w.c.ProbeDue(s.now) && w.purse > -Cost(n)/2 {
+			due, probe = true, true
+		}
+		w.isBlocked = wants && due && w.inFlight >= w.c.state.Consumers
+		if !wants || !due || w.isBlocked {
+			return
+		}
+		if probe {
+			w.c.Probing(s.now)
+		}
+		w.purse -= Cost(n)
+		w.waiting -= float64(n)
+		w.inFlight++
+		w.peak = max(w.peak, w.inFlight)
+		heap.Push(&s.queue, event{at: s.db.commit(s.now, n), began: s.now, worker: w, orders: n, probe: probe, after: s.now.Sub(w.began), done: true})
+		w.began = s.now
+	}
+}
+
+func p90(latencies []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(latencies))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[(9*len(sorted)+9)/10-1]
+}
+
+// trace prints what happens in each of the next seconds, when SLUICE_TRACE is set.
+func (s *simulation) trace(seconds int) {
+	for range seconds {
+		s.run(time.Second)
+		if os.Getenv("SLUICE_TRACE") == "" {
+			continue
+		}
+		for i, w := range s.workers {
+			fmt.Printf("%4.0f w%d %5d orders %3d tx p90 %6v | %+v trial %v\n", s.now.Sub(time.Unix(0, 0)).Seconds(), i, w.orders, len(w.sizes),
+				p90(w.latencies).Round(time.Millisecond), w.c.state, w.c.trial != nil)
+		}
+	}
+}
+
+func TestTrace(t *testing.T) {
+	s := simulate(newDatabase())
+	s.join(0)
+	s.trace(8)
+	full := s.workers[0].orders / 500
+	fmt.Println("free", full)
+	for _, c := range []int{full / 2, full / 8, 0} {
+		s.db.throttle = 0
+		if c > 0 {
+			s.db.throttle = time.Second / time.Duration(c)
+		}
+		fmt.Println("throttle", c)
+		s.trace(40)
+	}
+}
+
+func TestTraceSlow(t *testing.T) {
+	s := simulate(newDatabase())
+	s.db.delay = 200 * time.Millisecond
+	s.join(0)
+	s.trace(40)
+	fmt.Println("freed")
+	s.db.delay = 0
+	s.trace(20)
+}
+
+func TestTraceTwo(t *testing.T) {
+	s := simulate(newDatabase())
+	s.join(0)
+	s.trace(20)
+	s.join(0)
+	s.trace(60)
+	s.db.throttle = time.Second / 13
+	s.trace(60)
+}
+
+func TestTraceDemand(t *testing.T) {
+	s := simulate(newDatabase())
+	s.join(1000)
+	s.trace(10)
+	fmt.Println("throttle 6/s")
+	s.db.throttle = time.Second / 6
+	s.trace(40)
+	fmt.Println("backlog")
+	s.workers[0].arrivals = 0
+	s.trace(40)
+}

@@ -1,0 +1,101 @@
+package pacing
+
+import (
+	"context"
+	"time"
+)
+
+// Turn is the transactions of one batch, which may begin.
+type Turn struct {
+	pacer   *Pacer
+	line    *line
+	granted chan struct{}
+	orders  int
+
+	began   time.Time
+	charged float64 // of the pace
+	probe   bool
+	after   time.Duration // the one before it
+}
+
+// Turn waits until it is the sale's turn, for a batch of about so many orders. Of one
+// sale only one may wait. An error is the context's.
+func (p *Pacer) Turn(ctx context.Context, saleID string, orders int) (*Turn, error) {
+	t := &Turn{pacer: p, granted: make(chan struct{}), orders: orders}
+	p.mu.Lock()
+	t.line = p.turns.line(saleID)
+	t.line.waiting = t
+	p.dispatch(time.Now())
+	p.mu.Unlock()
+	select {
+	case <-t.granted:
+		return t, nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	waits := t.line.waiting == t
+	if waits {
+		t.line.waiting = nil
+		p.dispatch(time.Now())
+	}
+	p.mu.Unlock()
+	if !waits { // it has come all the same
+		t.Done()
+	}
+	return nil, ctx.Err()
+}
+
+// Pay says how many orders the batch has after all. A batch that grew while it waited
+// costs more.
+func (t *Turn) Pay(orders int) {
+	p := t.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if more := Cost(orders) - t.charged; more > 0 {
+		p.charge(time.Now(), more)
+		t.line.correct(more)
+		t.charged += more
+		p.lastCost = t.charged
+	}
+}
+
+// Ended records one transaction of the batch that ended well or was refused for what it is.
+func (t *Turn) Ended(began time.Time, orders int) {
+	t.record(began, orders, false)
+}
+
+// Failed records one that the database had no time or no connection for.
+func (t *Turn) Failed(began time.Time) { t.record(began, 0, true) }
+
+func (t *Turn) record(began time.Time, orders int, failed bool) {
+	p := t.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(orders), Probe: t.probe, After: t.after, Failed: failed}
+	t.probe = false
+	p.usage.orders += orders
+	if !failed && s.Latency <= p.controller.state.Target {
+		t.line.wellAt = now
+	}
+	if s.Latency <= p.hang() || !p.turns.alone(t.line, began) {
+		p.controller.Ended(now, s)
+	}
+	p.tick(now)
+}
+
+// Done gives the turn back. The batch may have more to do, but not in Postgres.
+func (t *Turn) Done() {
+	p := t.pacer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	delete(t.line.running, t)
+	t.line.seenAt = now
+	if _, ok := p.draining[t]; ok {
+		if delete(p.draining, t); len(p.draining) == 0 {
+			p.spend(now)
+		}
+	}
+	p.dispatch(now)
+}

@@ -1,0 +1,96 @@
+package pacing
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	windowTime    = time.Second
+	windowSamples = 50
+	longestWindow = 5 * time.Second      // where fewer transactions than that come through
+	clearlySlow   = windowSamples/10 + 1 // so many slow ones in 50 say that the p90 is over the target
+	clearlyWell   = 10                   // so many, none of them slow, will do
+)
+
+// Sample is one order transaction.
+type Sample struct {
+	Began   time.Time
+	Latency time.Duration
+	Cost    float64       // see Cost
+	Probe   bool          // it began before its time
+	After   time.Duration // since the transaction before it began; of a probe
+	Failed  bool          // by a timeout, or for want of connections
+}
+
+// window holds the transactions that ended since it began.
+type window struct {
+	since     time.Time
+	latencies []time.Duration
+	cost      float64
+	errors    int
+	slow      int
+
+	// What came through since the first slow one: of a window in which the database
+	// became slow it is the part that tells what it bears now.
+	slowAt    time.Time // zero for none
+	slowCost  float64
+	slowCount int
+	lastAt    time.Time
+}
+
+func (w *window) add(at time.Time, s Sample, target time.Duration) {
+	if s.Failed {
+		w.errors++
+		return
+	}
+	w.cost += s.Cost
+	if s.Probe {
+		return // it may have been slow by being early
+	}
+	w.latencies = append(w.latencies, s.Latency)
+	w.lastAt = at
+	if !w.slowAt.IsZero() {
+		w.slowCost += s.Cost
+		w.slowCount++
+	}
+	if s.Latency > target {
+		w.slow++
+		if w.slowAt.IsZero() {
+			w.slowAt = at
+		}
+	}
+}
+
+// complete reports whether the window says enough. It ends early once its verdict is
+// certain.
+func (w *window) complete(now time.Time) bool {
+	age, n := now.Sub(w.since), len(w.latencies)
+	certain := n >= windowSamples || w.errors > 0 || w.slow >= clearlySlow || n >= clearlyWell && w.slow == 0
+	return age >= windowTime && certain || age >= longestWindow
+}
+
+// rate is the cost a second.
+func (w *window) rate(now time.Time) float64 { return w.cost / now.Sub(w.since).Seconds() }
+
+// borne is the cost, and the transactions, a second that came through while it was slow.
+func (w *window) borne(now time.Time) (cost, transactions float64) {
+	passed := w.lastAt.Sub(w.slowAt).Seconds()
+	if w.slowCount < 2 || passed <= 0 {
+		passed = now.Sub(w.since).Seconds()
+		return w.cost / passed, float64(len(w.latencies)) / passed
+	}
+	return w.slowCost / passed, float64(w.slowCount) / passed
+}
+
+// p90 is the latency that nine of ten do not exceed; false without samples.
+func (w *window) p90() (time.Duration, bool) {
+	n := len(w.latencies)
+	if n == 0 {
+		return 0, false
+	}
+	slices.Sort(w.latencies)
+	return w.latencies[(9*n+9)/10-1], true
+}
+
+func (w *window) reset(now time.Time) { *w = window{since: now, latencies: w.latencies[:0]} }
