@@ -124,7 +124,7 @@ func TestProgress_ReachesSubscribers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	want := sale.Progress{SaleID: id, Epoch: 2, Served: 41, RatePerSecond: 12.5}
+	want := sale.Progress{SaleID: id, Epoch: 2, Served: 41, RatePerSecond: 12.5, Pace: 800.5, Worker: "0c9e"}
 	if err := q.NotifyProgress(want); err != nil {
 		t.Fatal(err)
 	}
