@@ -11,6 +11,8 @@
 //
 //	now    what the workers allow themselves together, or what they serve, if that is
 //	       less while something waits
+//	       less while something waits; until that is measured, no more than was measured
+//	       last, or 500 a second: an idle worker allows what it never had to keep up
 //	best   the highest of the last half to whole minute
 //	usual  now, smoothed: a rise is believed within seconds, a fall slowly, and the
 //	       more slowly the longer a ticket has to wait, so that what a buyer was told

@@ -9,6 +9,7 @@ import (
 const (
 	settling = 2 * time.Second // after a backlog began, or the pace leapt, in which it may double again
 	leap     = 1.4
+	unproven = 500 // orders a second: a pace that was only told counts for no more
 )
 
 // Estimator keeps what one sale's workers tell. It is not safe for concurrent use;
@@ -18,6 +19,7 @@ type Estimator struct {
 	workers workers
 	allowed float64 // by the workers together, when last heard
 	meter   meter
+	proven  float64 // the pace last measured
 	paces   paces
 	settles time.Time // when the pace no longer leaps, for all that is known
 }
@@ -32,12 +34,12 @@ func (e *Estimator) Hear(now time.Time, p sale.Progress, waiting int64) Outlook 
 	allowed := e.workers.pace(now)
 	e.measure(now, p.Served, waiting, allowed)
 	e.allowed = allowed
-	pace := e.pace(now, allowed, p.RatePerSecond)
+	pace, best := e.pace(now, allowed, p.RatePerSecond)
 	if pace <= 0 || e.meter.stalled(now) {
 		e.paces = paces{}
 		return Outlook{}
 	}
-	e.paces.follow(now, pace)
+	e.paces.follow(now, pace, best)
 	return Outlook{heard: now, pace: pace, usual: e.paces.usual, best: e.paces.best(), growth: e.growth(now), batch: e.meter.batch()}
 }
 
@@ -52,22 +54,27 @@ func (e *Estimator) measure(now time.Time, served, waiting int64, allowed float6
 	}
 }
 
-// pace is the one of now; 0 when it is unknown. Until this gateway has measured, what
-// the workers allow, or one of them measured, has to do.
-func (e *Estimator) pace(now time.Time, allowed, told float64) float64 {
+// pace is the one of now, 0 when it is unknown, and what it may be at best. Until this
+// gateway has measured, what the workers allow, or one of them measured, has to do: but
+// an idle worker allows what it never had to keep up.
+func (e *Estimator) pace(now time.Time, allowed, told float64) (pace, best float64) {
 	rate, measured := e.meter.rate(now)
+	if measured && e.meter.overdue(now) == 0 {
+		e.proven = rate
+	}
 	switch {
 	case allowed > 0 && measured:
-		return min(allowed, rate)
+		pace = min(allowed, rate)
 	case allowed > 0:
-		return allowed
+		return min(allowed, max(e.proven, unproven)), allowed
 	case len(e.workers.told) > 0 && e.meter.still(now) > silence:
-		return 0 // they say that they are paused, and it shows
+		return 0, 0 // they say that they are paused, and it shows
 	case measured:
-		return rate
+		pace = rate
 	default:
-		return told
+		pace = told
 	}
+	return pace, pace
 }
 
 // growth is by how much the pace may rise, a second.

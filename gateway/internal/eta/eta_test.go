@@ -31,19 +31,20 @@ func TestRange_HoldsThroughDrainsWhosePaceChanges(t *testing.T) {
 		drain drain
 		width float64 // the most, of the true wait, on average
 	}{
-		"steady":     {changing(1), 2.5},
-		"halved":     {changing(1, .5, 1), 2.5},
-		"doubled":    {changing(.5, 1, .5), 3},
-		"quartered":  {changing(1, .25, 1), 2.5},
+		"steady":     {changing(1), 4.5},
+		"halved":     {changing(1, .5, 1), 4.5},
+		"doubled":    {changing(.5, 1, .5), 3.5},
+		"quartered":  {changing(1, .25, 1), 4.5},
 		"quadrupled": {changing(.25, 1, .25), 3.5},
-		"falling":    {changing(1, .5, .25), 2.5},
+		"falling":    {changing(1, .5, .25), 4.5},
 		"rising":     {changing(.25, .5, 1), 3.5},
-		"thrice":     {changing(1, .5, 1, .5), 2.5},
+		"thrice":     {changing(1, .5, 1, .5), 4.5},
 		"finding its pace": {with(changing(1), func(d *drain) {
 			d.phases = append([]phase{{100, 100}, {200, 300}, {400, 700}, {800, 1500}}, d.phases...)
 		}), 15},
-		"a worker stops": {with(changing(1), func(d *drain) { d.workers, d.lost = 3, 5*time.Second }), 2.5},
-		"pace untold":    {with(changing(1, .5, 1), func(d *drain) { d.telling = false }), 2.5},
+		"a worker stops": {with(changing(1), func(d *drain) { d.workers, d.lost = 3, 5*time.Second }), 4.5},
+		"a fantasy":      {with(changing(1), func(d *drain) { d.fantasy = 100 }), 6},
+		"pace untold":    {with(changing(1, .5, 1), func(d *drain) { d.telling = false }), 4.5},
 	} {
 		for _, batch := range []int64{20, 500} {
 			for _, polling := range []bool{true, false} {
@@ -186,11 +187,11 @@ func TestHear_AddsUpThePacesOfWorkersThatAreThere(t *testing.T) {
 func TestHear_ATrickleDoesNotLowerThePace(t *testing.T) {
 	t.Parallel()
 	var e Estimator
-	p := sale.Progress{Epoch: 1, Worker: "a", Pace: 1000}
+	p := sale.Progress{Epoch: 1, Worker: "a", Pace: 400}
 	for n := range 100 {
 		now := start.Add(time.Duration(n) * 250 * time.Millisecond)
 		p.Served += 5
-		if got := e.Hear(now, p, 3).Pace(now); got != 1000 {
+		if got := e.Hear(now, p, 3).Pace(now); got != 400 {
 			t.Fatalf("pace %v", got)
 		}
 	}

@@ -79,15 +79,17 @@ func (m *meter) stalled(now time.Time) bool {
 	return m.still(now) > max(stalled, stalledGaps*m.gap())
 }
 
+// overdue is for how long the next step should have come.
+func (m *meter) overdue(now time.Time) time.Duration {
+	return max(0, m.still(now)-2*m.gap()-measurable/2)
+}
+
 // rate is what was served a second; false when it has measured for too short. It
 // falls once the next step is overdue.
 func (m *meter) rate(now time.Time) (perSecond float64, ok bool) {
 	if m.n < 2 || now.Sub(m.steps[0].at) < measurable {
 		return 0, false
 	}
-	end := m.last().at
-	if due := now.Add(-2*m.gap() - measurable/2); due.After(end) {
-		end = due
-	}
-	return float64(m.last().served-m.steps[0].served) / end.Sub(m.steps[0].at).Seconds(), true
+	passed := m.last().at.Add(m.overdue(now)).Sub(m.steps[0].at)
+	return float64(m.last().served-m.steps[0].served) / passed.Seconds(), true
 }

@@ -25,8 +25,9 @@ type paces struct {
 
 func (p *paces) best() float64 { return max(p.bests[0], p.bests[1]) }
 
-// follow takes in the pace at now. The first is believed at once.
-func (p *paces) follow(now time.Time, pace float64) {
+// follow takes in the pace at now, and what it may be at best. The first is believed at
+// once.
+func (p *paces) follow(now time.Time, pace, best float64) {
 	if p.at.IsZero() {
 		*p = paces{since: now}
 		for i := range p.usual {
@@ -38,7 +39,7 @@ func (p *paces) follow(now time.Time, pace float64) {
 	if now.Sub(p.since) > half {
 		p.bests, p.since = [2]float64{0, p.bests[0]}, now
 	}
-	p.bests[0] = max(p.bests[0], pace)
+	p.bests[0] = max(p.bests[0], best)
 	p.now, p.at = pace, now
 }
 
