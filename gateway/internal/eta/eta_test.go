@@ -197,6 +197,19 @@ func TestHear_ATrickleDoesNotLowerThePace(t *testing.T) {
 	}
 }
 
+// However many workers tell, what is remembered spans the time that it takes to measure.
+func TestHear_MeasuresWhatManyWorkersTell(t *testing.T) {
+	t.Parallel()
+	var e Estimator
+	for n := range 400 {
+		now := start.Add(time.Duration(n) * 10 * time.Millisecond)
+		p := sale.Progress{Epoch: 1, Served: int64(10 * n), Worker: fmt.Sprint(n % 25), Pace: 100}
+		if got := e.Hear(now, p, 50_000).Pace(now); n > 150 && (got < 950 || got > 1050) {
+			t.Fatalf("pace %v after %v", got, now.Sub(start))
+		}
+	}
+}
+
 func TestHear_ANewEpochBeginsAnew(t *testing.T) {
 	t.Parallel()
 	var e Estimator

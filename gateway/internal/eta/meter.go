@@ -3,9 +3,10 @@ package eta
 import "time"
 
 const (
-	meterSteps  = 32              // enough for five seconds of what workers tell
-	meterWindow = 5 * time.Second // older steps no longer count, if there are leastSteps newer
-	leastSteps  = 4
+	meterSteps  = 32 // more than fit into the window, so far apart
+	meterApart  = 100 * time.Millisecond
+	meterWindow = 2 * time.Second // older steps no longer count, if there are leastSteps newer
+	leastSteps  = 3
 	measurable  = time.Second // of busy time, before a rate means anything
 
 	stalled     = 10 * time.Second // nothing served though something waits: no pace is to be believed
@@ -40,6 +41,9 @@ func (m *meter) add(now time.Time, served int64) {
 	}
 	if m.stalled(now) {
 		m.idle()
+	}
+	if m.n >= 2 && m.last().at.Sub(m.steps[m.n-2].at) < meterApart { // many workers tell
+		m.n--
 	}
 	drop := 0
 	for m.n-drop == meterSteps || m.n-drop >= leastSteps && now.Sub(m.steps[drop+1].at) >= meterWindow {
