@@ -188,7 +188,7 @@ func (d *slowed) crowd(ctx context.Context, n int, f *foretold) {
 func TestETA_HoldsWhileThePaceOfADrainChangesTwice(t *testing.T) {
 	t.Parallel()
 	units, follow, slack := int64(3000), 15, 3
-	cases := map[string][3]float64{"halved": {1000, 500, 1000}}
+	cases := map[string][3]float64{"halved": {500, 250, 500}}
 	if devstack.Long() {
 		units, follow, slack = 20_000, 50, 1
 		cases = map[string][3]float64{"halved": {1000, 500, 1000}, "doubled": {500, 1000, 500}, "quartered": {1000, 250, 1000}}
