@@ -31,7 +31,8 @@ func (w *world) calls(saleID string, letter int64) map[string]string {
 		fmt.Sprintf("POST /admin/v1/dead-letters/%d/drop", letter):  "",
 	}
 	calls["POST /admin/v1/reconciliations"] = "{}"
-	for _, list := range []string{"sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed", "backlog"} {
+	calls["POST /admin/v1/pace/pause"], calls["POST /admin/v1/pace/resume"] = "{}", "{}"
+	for _, list := range []string{"pace", "sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed", "backlog"} {
 		calls["GET /admin/v1/"+list] = ""
 	}
 	for _, change := range []string{"pause", "resume", "close", "rebuild"} {
@@ -152,6 +153,14 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 		return got.status == 200 && strings.Contains(got.body, `"sale":"`+w.entry.ID+`","title":"Phone","waiting":0,"oldest":null,"age_seconds":0,"within_promise":true,"drain_rate":`)
 	})
 
+	// The pace.
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/pace", ""), 200, `"paused":false`)
+	for range 2 {
+		w.wantAnswer(w.operate(ops, "POST", "/admin/v1/pace/pause", "", "Sluice-Operator: ada"), 200, `{"paused":true,`)
+	}
+	w.wantAnswer(w.operate(ops, "POST", "/admin/v1/pace/resume", "{}"), 200, `{"paused":false,`)
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/audit-log?limit=2", ""), 200, `"action":"pace-pause","sale":"","before":{"paused":false},"after":{"paused":true}}]`)
+
 	// Refunds that are owed.
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed", ""), 200, `{"refunds_owed":[]}`)
 	w.owe(reserved[0].RID, "settled", "now()")
@@ -217,7 +226,7 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	execSQL(t, w.postgresURL, `UPDATE sales SET rebuilding = false, retired = true WHERE sale_id = $1`, w.entry.ID)
 	open := w.newLetter(pgstore.Unreadable{SaleID: w.entry.ID, Epoch: 1, Sequence: 1005, Header: []byte(letterHeader), Body: letterBody(sale.Reservation{})})
 	for call, body := range w.calls(w.entry.ID, open) {
-		if method, target, _ := strings.Cut(call, " "); (method == "POST" || strings.Contains(target, "/audit?")) && !strings.HasSuffix(target, "/drop") && !strings.HasSuffix(target, "/reconciliations") {
+		if method, target, _ := strings.Cut(call, " "); (method == "POST" || strings.Contains(target, "/audit?")) && !strings.HasSuffix(target, "/drop") && !strings.HasSuffix(target, "/reconciliations") && !strings.Contains(target, "/pace/") {
 			w.wantAnswer(w.call(ops, call, strings.Replace(body, `"a"`, `"new"`, 1)), 410, "/problems/retired")
 		}
 	}

@@ -39,8 +39,8 @@ func followPause(ctx context.Context, row paceRow, p *pacing.Pacer, log *slog.Lo
 		case err != nil && ctx.Err() == nil && faults.Allow():
 			log.Warn("pause of the pace not read", "paused", paused, "error", err)
 		case err == nil:
-			if now != paused {
-				log.Info("pace set", "paused", now)
+			if now != paused && wait == followEvery || now && wait == firstRead {
+				log.Info("pace heeded", "paused", now)
 			}
 			paused, wait = now, followEvery
 			p.SetPaused(paused)

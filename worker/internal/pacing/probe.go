@@ -6,7 +6,9 @@ const (
 	probeEvery = 16              // transactions from one that waited to the next
 	probeFirst = 6               // while none has waited
 	probeApart = 2 * time.Second // at least
+	probeLast  = 8 * time.Second // at most, where transactions are few
 	trialGood  = 6               // transactions well at twice the pace: it is borne
+	trialFew   = 2               // where each has ended long before the next
 	trialSlow  = 3               // and so many slow ones end it
 	muchMore   = 1.1             // times the pace: less is left to growth
 )
@@ -24,8 +26,9 @@ type trial struct {
 // database that bears no more it waits, and is seen to; where it does not, twice the
 // pace is tried. Otherwise nobody would know that a throttle is gone.
 func (c *Controller) ProbeDue(now time.Time) bool {
+	passed := now.Sub(c.probedAt)
 	return c.paced && c.trial == nil && c.breaches == 0 && c.state.Pace < c.cfg.Ceiling &&
-		c.sinceProbe >= c.probeAfter && now.Sub(c.probedAt) >= probeApart
+		(c.sinceProbe >= c.probeAfter && passed >= probeApart || c.sinceProbe >= trialFew && passed >= probeLast)
 }
 
 // Probing says that a transaction has begun early.
@@ -46,6 +49,14 @@ func (c *Controller) probed(now time.Time, s Sample, well bool) {
 	c.try(now)
 	c.state.Pace = min(c.cfg.Ceiling, more)
 	c.window.reset(now)
+}
+
+// enough is how many transactions have to go well on trial.
+func (c *Controller) enough() int {
+	if apart := time.Duration(MaxBatch / c.state.Pace * float64(time.Second)); c.state.Consumers == 1 && apart > 2*c.state.P90 {
+		return trialFew
+	}
+	return trialGood
 }
 
 // spacing is the pace at which a probe that waited would just not have: what it waited
@@ -89,7 +100,7 @@ func (c *Controller) tried(now, began time.Time, well bool) {
 		c.revert()
 		c.state.Pace = borne
 		c.judgeFrom(now)
-	case t.good >= trialGood:
+	case t.good >= c.enough():
 		c.trial = nil // the next one is due at once
 		c.sinceProbe, c.probeAfter, c.probedAt = 0, 0, time.Time{}
 		c.quiet = quietWindows

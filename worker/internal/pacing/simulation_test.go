@@ -2,15 +2,13 @@ package pacing
 
 import (
 	"container/heap"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 )
 
-var bounds = Config{Target: 50 * time.Millisecond, Floor: 100, Ceiling: 100_000, ConsumersMax: 8}
+var bounds = Config{Target: 50 * time.Millisecond, Floor: 500, Ceiling: 100_000, ConsumersMax: 8}
 
 // database admits commits one after the other, and serves each in a time of its own.
 // Of those it serves at a time only cores make progress.
@@ -207,64 +205,122 @@ func p90(latencies []time.Duration) time.Duration {
 	return sorted[(9*len(sorted)+9)/10-1]
 }
 
-// trace prints what happens in each of the next seconds, when SLUICE_TRACE is set.
-func (s *simulation) trace(seconds int) {
-	for range seconds {
-		s.run(time.Second)
-		if os.Getenv("SLUICE_TRACE") == "" {
-			continue
-		}
-		for i, w := range s.workers {
-			fmt.Printf("%4.0f w%d %5d orders %3d tx p90 %6v | %+v trial %v\n", s.now.Sub(time.Unix(0, 0)).Seconds(), i, w.orders, len(w.sizes),
-				p90(w.latencies).Round(time.Millisecond), w.c.state, w.c.trial != nil)
-		}
+func (s *simulation) throttle(commits int) {
+	if s.db.throttle = 0; commits > 0 {
+		s.db.throttle = time.Second / time.Duration(commits)
 	}
 }
 
-func TestTrace(t *testing.T) {
+// together is what all workers did in the next seconds.
+func (s *simulation) together(d time.Duration) (orders int, p90s time.Duration) {
+	s.run(d)
+	var all []time.Duration
+	for _, w := range s.workers {
+		orders += w.orders
+		all = append(all, w.latencies...)
+	}
+	return orders, p90(all)
+}
+
+func TestController_UsesWhatTheDatabaseBearsFromTheFirstSecond(t *testing.T) {
+	t.Parallel()
 	s := simulate(newDatabase())
 	s.join(0)
-	s.trace(8)
-	full := s.workers[0].orders / 500
-	fmt.Println("free", full)
-	for _, c := range []int{full / 2, full / 8, 0} {
-		s.db.throttle = 0
-		if c > 0 {
-			s.db.throttle = time.Second / time.Duration(c)
-		}
-		fmt.Println("throttle", c)
-		s.trace(40)
+	first, _ := s.together(time.Second)
+	s.run(10 * time.Second)
+	later, latency := s.together(30 * time.Second)
+	if 10*first < 8*later/30 {
+		t.Errorf("%d orders in the first second, %d in a later one", first, later/30)
+	}
+	if latency > bounds.Target {
+		t.Errorf("p90 %v", latency)
 	}
 }
 
-func TestTraceSlow(t *testing.T) {
+// Within ten seconds of each change the p90 is within 1.5 × target and four fifths of what
+// the throttle admits come through.
+func TestController_FollowsAThrottleDownAndUp(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		s := simulate(newDatabase())
+		s.db.noise = rand.New(rand.NewPCG(seed, 1))
+		s.join(0)
+		s.run(10 * time.Second)
+		const watched = 30 * time.Second
+		free, _ := s.together(watched)
+		full := free / MaxBatch / int(watched.Seconds()) // commits a second
+		for _, commits := range []int{full / 2, full / 8, 0, full / 8, full / 2, 0} {
+			s.throttle(commits)
+			s.run(10 * time.Second) // to follow
+			orders, latency := s.together(watched)
+			admitted := commits * MaxBatch * int(watched.Seconds())
+			if commits == 0 {
+				admitted = free
+			}
+			if 10*orders < 8*admitted || latency > bounds.Target*3/2 {
+				t.Errorf("seed %d, %d commits a second: %d orders of %d, p90 %v", seed, commits, orders, admitted, latency)
+			}
+		}
+	}
+}
+
+// A database that is short of commits gets fewer and larger transactions of the same orders.
+func TestController_BatchesGrowWhenCommitsAreScarce(t *testing.T) {
+	t.Parallel()
 	s := simulate(newDatabase())
+	w := s.join(1000)
+	s.run(10 * time.Second)
+	small := len(w.sizes)
+	s.throttle(6)
+	s.run(10 * time.Second)
+	orders, latency := s.together(time.Minute)
+	if orders < 50_000 || latency > 2*bounds.Target { // probes are a larger part of few transactions
+		t.Errorf("%d orders of 60000, p90 %v", orders, latency)
+	}
+	if len(w.sizes) > 6*60 || small < 600 {
+		t.Errorf("%d transactions in a minute, %d in ten seconds before", len(w.sizes), small)
+	}
+}
+
+func TestController_UsesASlowDatabaseAsWellAsItCanBe(t *testing.T) {
+	t.Parallel()
+	s := simulate(newDatabase())
+	w := s.join(0)
 	s.db.delay = 200 * time.Millisecond
-	s.join(0)
-	s.trace(40)
-	fmt.Println("freed")
+	s.run(20 * time.Second)
+	orders, latency := s.together(time.Minute)
+	best := MaxBatch * bounds.ConsumersMax * int(time.Minute/(234*time.Millisecond)) // all consumers, no pace
+	if 10*orders < 8*best {
+		t.Errorf("%d orders of %d", orders, best)
+	}
+	if w.c.state.LimitedBy != LimitLatency || latency > w.c.state.Target {
+		t.Errorf("limited by %s, p90 %v, target %v", w.c.state.LimitedBy, latency, w.c.state.Target)
+	}
 	s.db.delay = 0
-	s.trace(20)
+	s.run(20 * time.Second)
+	orders, latency = s.together(30 * time.Second)
+	if w.c.state.Target != bounds.Target || latency > bounds.Target || orders < 500_000 {
+		t.Errorf("once it is fast again: target %v, p90 %v, %d orders", w.c.state.Target, latency, orders)
+	}
 }
 
-func TestTraceTwo(t *testing.T) {
-	s := simulate(newDatabase())
-	s.join(0)
-	s.trace(20)
-	s.join(0)
-	s.trace(60)
-	s.db.throttle = time.Second / 13
-	s.trace(60)
-}
-
-func TestTraceDemand(t *testing.T) {
-	s := simulate(newDatabase())
-	s.join(1000)
-	s.trace(10)
-	fmt.Println("throttle 6/s")
-	s.db.throttle = time.Second / 6
-	s.trace(40)
-	fmt.Println("backlog")
-	s.workers[0].arrivals = 0
-	s.trace(40)
+func TestController_WorkersShareADatabaseEvenly(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		s := simulate(newDatabase())
+		s.db.noise = rand.New(rand.NewPCG(seed, 2))
+		s.join(0)
+		s.run(20 * time.Second)
+		alone, _ := s.together(30 * time.Second)
+		s.join(0)
+		s.run(time.Minute)
+		orders, latency := s.together(30 * time.Second)
+		one, two := s.workers[0].orders, s.workers[1].orders
+		if 10*min(one, two) < 8*max(one, two) {
+			t.Errorf("seed %d: made %d and %d, want shares within 20 %%", seed, one, two)
+		}
+		if 10*orders < 9*alone || latency > bounds.Target*3/2 {
+			t.Errorf("seed %d: %d orders together, %d alone before, p90 %v", seed, orders, alone, latency)
+		}
+	}
 }

@@ -6,7 +6,8 @@ const (
 	slowFactor = 1.5 // effective target over the p90 of a slow database
 	farEnough  = 4   // times less than where the cuts began
 	asSlow     = 0.9 // of the p90 there
-	easeEvery  = 10  // windows
+	easeEvery  = 10 * time.Second
+	muchFaster = 2 // times: the target comes down at once
 	eased      = 0.75
 )
 
@@ -20,15 +21,15 @@ type anchor struct {
 // ease is a window with half the consumers. A database that was slow and no longer is
 // may be kept busy by these alone.
 type ease struct {
-	windows   int // since the last one
+	at        time.Time // of the last one; zero before the first window
 	on        bool
 	consumers int
 	p90       time.Duration
 }
 
-// retarget tells a slow database from an overloaded one: there, a pace that is cut to a
-// quarter, or to the floor, makes transactions no faster. Then the cuts were in vain,
-// and are taken back.
+// retarget tells a slow database from an overloaded one. There, a pace that is cut to a
+// quarter makes transactions no faster: the cuts were in vain, and are taken back. And at
+// the floor there is nothing left to cut.
 func (c *Controller) retarget(now time.Time) (slow bool) {
 	s := &c.state
 	switch {
@@ -36,14 +37,21 @@ func (c *Controller) retarget(now time.Time) (slow bool) {
 		s.Target, c.anchor, c.easing = c.cfg.Target, anchor{}, ease{}
 	case s.P90 <= s.Target:
 		c.anchor = anchor{}
+		if muchFaster*c.scaled() < s.Target {
+			s.Target = c.scaled()
+		}
 	case c.anchor.pace == 0:
 		pace, _ := c.window.borne(now)
 		c.anchor = anchor{pace: min(s.Pace, pace), p90: s.P90, consumers: s.Consumers}
-	case s.Pace <= max(c.anchor.pace/farEnough, c.cfg.Floor) && float64(s.P90) >= asSlow*float64(c.anchor.p90):
-		s.Target, s.Pace, s.Consumers = c.scaled(), max(c.cfg.Floor, c.anchor.pace), c.anchor.consumers
+	case s.Pace <= c.anchor.pace/farEnough && float64(s.P90) >= asSlow*float64(c.anchor.p90):
+		s.Pace, s.Consumers = max(c.cfg.Floor, c.anchor.pace), c.anchor.consumers
+		fallthrough
+	case s.Pace <= c.cfg.Floor:
+		s.Target = c.scaled()
 		c.anchor, c.trial, c.easing = anchor{}, nil, ease{}
 		c.judgeFrom(now)
 		c.doubling, c.quiet, c.breaches = true, 0, 0 // nothing is known of the way up
+		c.sinceProbe, c.probeAfter, c.probedAt = 0, probeFirst, time.Time{}
 		return true
 	}
 	return false
@@ -65,16 +73,18 @@ func (c *Controller) ease(now time.Time) (looking bool) {
 		return false
 	case e.on && float64(s.P90) <= eased*float64(e.p90):
 		s.Target, c.doubling, c.quiet = c.scaled(), false, 0
-		*e = ease{windows: easeEvery} // and again
+		*e = ease{at: now.Add(-easeEvery)} // and again
 	case e.on:
 		s.Consumers = e.consumers
-		*e = ease{}
+		*e = ease{at: now}
+		return false
+	case e.at.IsZero():
+		e.at = now
+	}
+	if now.Sub(e.at) < easeEvery || s.Consumers < 2 || c.trial != nil {
 		return false
 	}
-	if e.windows++; e.windows <= easeEvery || s.Consumers < 2 || c.trial != nil {
-		return false
-	}
-	*e = ease{on: true, consumers: s.Consumers, p90: s.P90}
+	*e = ease{on: true, at: now, consumers: s.Consumers, p90: s.P90}
 	s.Consumers /= 2
 	c.from = now
 	return true

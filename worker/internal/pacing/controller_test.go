@@ -1,0 +1,196 @@
+package pacing
+
+import (
+	"cmp"
+	"encoding/csv"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var start = time.Unix(1000, 0)
+
+// second closes a window of a second with n transactions of the same latency.
+func second(c *Controller, now time.Time, n int, latency time.Duration, u Usage) time.Time {
+	for i := range n {
+		at := now.Add(time.Duration(i+1) * time.Second / time.Duration(n))
+		c.Ended(at, Sample{Began: at.Add(-latency), Latency: latency, Cost: MaxBatch})
+	}
+	now = now.Add(time.Second)
+	c.Tick(now, u)
+	return now
+}
+
+func TestController_FromWindowToWindow(t *testing.T) {
+	t.Parallel()
+	const well, slow = 20 * time.Millisecond, 80 * time.Millisecond
+	type window struct {
+		n       int
+		latency time.Duration
+		usage   Usage
+		pace    float64
+		of      int // consumers
+		by      Limit
+	}
+	for name, test := range map[string]struct {
+		config  Config
+		windows []window
+	}{
+		"nothing to do leaves it where it is": {bounds, []window{
+			{0, 0, Usage{}, 100_000, 2, LimitDemand},
+			{12, well, Usage{Peak: 1}, 100_000, 2, LimitDemand},
+		}},
+		"consumers double until the first breach": {bounds, []window{
+			{100, well, Usage{Busy: true}, 100_000, 4, LimitConsumers},
+			{200, well, Usage{Busy: true}, 100_000, 8, LimitCeiling},
+			{150, well, Usage{Busy: true}, 100_000, 8, LimitConsumers},
+		}},
+		"a breach cuts to what came through and what can be over in time": {bounds, []window{
+			{100, well, Usage{Busy: true}, 100_000, 4, LimitConsumers},
+			{40, slow, Usage{Busy: true}, 18_000, 2, LimitPace},
+		}},
+		"half of it when that was not enough": {bounds, []window{
+			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 2, LimitPace},
+			{36, 300 * time.Millisecond, Usage{Busy: true}, 9000, 1, LimitPace},
+		}},
+		"less and less is not less than the floor": {Config{50 * time.Millisecond, 15_000, 100_000, 8}, []window{
+			{30, slow, Usage{Busy: true}, 15_000, 1, LimitPace},
+		}},
+		"as slow at a quarter is slow": {bounds, []window{
+			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 2, LimitPace},
+			{36, 300 * time.Millisecond, Usage{Busy: true}, 9000, 1, LimitPace},
+			{18, 300 * time.Millisecond, Usage{Busy: true}, 4500, 1, LimitPace},
+			{9, 300 * time.Millisecond, Usage{Busy: true}, 20_000, 2, LimitLatency},
+		}},
+		"the operator's ceiling": {Config{50 * time.Millisecond, 500, 10_000, 8}, []window{
+			{20, well, Usage{}, 10_000, 2, LimitCeiling},
+		}},
+		"idle consumers are taken back": {bounds, []window{
+			{100, well, Usage{Busy: true}, 100_000, 4, LimitConsumers},
+			{12, well, Usage{Peak: 1}, 100_000, 3, LimitDemand},
+			{0, 0, Usage{}, 100_000, 3, LimitDemand},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, now := NewController(test.config, start), start
+			for i, w := range test.windows {
+				now = second(c, now, w.n, w.latency, w.usage)
+				s := c.state
+				if diff := s.Pace - w.pace; diff > 0.1*w.pace || diff < -0.1*w.pace || s.Consumers != w.of || s.LimitedBy != w.by {
+					t.Fatalf("window %d: %+v, want pace %v, %d consumers, %s", i, s, w.pace, w.of, w.by)
+				}
+			}
+		})
+	}
+}
+
+func TestController_ErrorsHalveIt(t *testing.T) {
+	t.Parallel()
+	c := NewController(bounds, start)
+	for i := range 20 {
+		c.Ended(start.Add(time.Duration(i)*50*time.Millisecond), Sample{Began: start, Latency: time.Millisecond, Cost: MaxBatch})
+	}
+	c.Ended(start.Add(time.Second), Sample{Began: start, Latency: 5 * time.Second, Failed: true})
+	if !c.Tick(start.Add(time.Second), Usage{}) || c.state.LimitedBy != LimitErrors || c.state.Pace != 5000 {
+		t.Fatalf("%+v", c.state)
+	}
+	c.Ended(start.Add(2*time.Second), Sample{Began: start, Latency: 7 * time.Second, Failed: true}) // of the same time
+	if c.Tick(start.Add(4*time.Second), Usage{}); c.state.Pace != 5000 {
+		t.Fatalf("cut twice for one fault: %+v", c.state)
+	}
+}
+
+func TestController_ATrialThatFailsIsTakenBack(t *testing.T) {
+	t.Parallel()
+	c, now := NewController(bounds, start), start
+	now = second(c, now, 40, 80*time.Millisecond, Usage{Busy: true})
+	for range 2 { // borne, and used up
+		now = second(c, now, int(c.state.Pace/MaxBatch)+1, 20*time.Millisecond, Usage{})
+	}
+	before := c.state.Pace
+	if !c.ProbeDue(now) {
+		t.Fatal("no probe is due")
+	}
+	c.Probing(now)
+	c.Ended(now, Sample{Began: now, Latency: 20 * time.Millisecond, Cost: MaxBatch, Probe: true})
+	if c.state.Pace != 2*before || c.ProbeDue(now) {
+		t.Fatalf("pace %v after a probe that was well, %v before", c.state.Pace, before)
+	}
+	for range trialSlow {
+		now = now.Add(25 * time.Millisecond)
+		c.Ended(now, Sample{Began: now, Latency: 90 * time.Millisecond, Cost: MaxBatch})
+	}
+	if c.state.Pace < before || c.state.Pace > 1.9*before || c.breaches != 0 {
+		t.Fatalf("%+v after a failed trial, pace %v before", c.state, before)
+	}
+}
+
+// TestController_OnRecordedTraces replays what a real Postgres took. The traces do not
+// follow the controller, which sees the same latencies whatever it decides.
+// worker/pace_trace_test.go says how they were recorded.
+func TestController_OnRecordedTraces(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		target time.Duration
+		times  int           // in a row
+		length time.Duration // of each
+		check  func(s verdict) bool
+	}{
+		"free":      {200 * time.Millisecond, 3, time.Minute, func(s verdict) bool { return s.Pace == bounds.Ceiling && s.LimitedBy == LimitConsumers }},
+		"throttled": {50 * time.Millisecond, 1, 4 * time.Second, func(s verdict) bool { return s.Pace <= 4*MaxBatch && s.Consumers == 1 && s.LimitedBy == LimitPace }},
+		"slow":      {50 * time.Millisecond, 3, time.Minute, func(s verdict) bool { return s.LimitedBy == LimitLatency && s.Target > 600*time.Millisecond }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := bounds
+			config.Target = test.target
+			c := NewController(config, start)
+			for range test.times {
+				replay(t, c, "testdata/"+name+".csv", test.length)
+			}
+			if !test.check(c.state) {
+				t.Errorf("%+v", c.state)
+			}
+		})
+	}
+}
+
+func replay(t *testing.T, c *Controller, path string, length time.Duration) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := c.window.since
+	type ended struct {
+		at time.Time
+		s  Sample
+	}
+	var trace []ended
+	for _, row := range rows[1:] {
+		var n [3]int
+		for i, field := range row {
+			if n[i], err = strconv.Atoi(field); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began, latency := from.Add(time.Duration(n[0])*time.Microsecond), time.Duration(n[1])*time.Microsecond
+		trace = append(trace, ended{began.Add(latency), Sample{Began: began, Latency: latency, Cost: Cost(n[2])}})
+	}
+	slices.SortFunc(trace, func(a, b ended) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	for _, e := range trace {
+		if e.at.Sub(from) > length {
+			return
+		}
+		c.Ended(e.at, e.s)
+		c.Tick(e.at, Usage{Busy: true, Peak: 2})
+	}
+}

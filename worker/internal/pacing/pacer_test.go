@@ -1,0 +1,231 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// inTime runs a pacer on time of its own.
+func inTime(t *testing.T, cfg Config, test func(t *testing.T, p *Pacer)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := New(cfg, 30*time.Second, func() int64 { return 0 })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Run(ctx) }()
+		test(t, p)
+		stop()
+		<-ended
+	})
+}
+
+// shop has a sale's transactions of n orders run one behind the other until ctx ends; it
+// counts the orders.
+func (p *Pacer) shop(ctx context.Context, saleID string, n int, takes time.Duration, made *atomic.Int64) {
+	for {
+		turn, err := p.Turn(ctx, saleID, n)
+		if err != nil {
+			return
+		}
+		go func() {
+			defer turn.Done()
+			turn.Pay(n)
+			began := time.Now()
+			time.Sleep(takes)
+			turn.Ended(began, n)
+			made.Add(int64(n))
+		}()
+	}
+}
+
+func paced(pace float64, consumers int) Config {
+	return Config{Target: 50 * time.Millisecond, Floor: 1, Ceiling: pace, ConsumersMax: consumers}
+}
+
+func TestPacer_SalesShareThePaceByWeight(t *testing.T) {
+	inTime(t, paced(10_000, 4), func(t *testing.T, p *Pacer) {
+		ctx, stop := context.WithCancel(t.Context())
+		p.Serve("light", 1)
+		p.Serve("heavy", 3)
+		var light, heavy atomic.Int64
+		go p.shop(ctx, "light", 500, 10*time.Millisecond, &light)
+		go p.shop(ctx, "heavy", 50, 10*time.Millisecond, &heavy) // a transaction costs more than its orders
+		p.Serve("idle", 1000)
+		time.Sleep(time.Minute)
+		stop()
+		time.Sleep(time.Second)
+		costs := float64(heavy.Load()) / 50 * Cost(50) / float64(light.Load())
+		if costs < 2.8 || costs > 3.2 {
+			t.Errorf("the heavy sale had %.2f times as much, want 3: %d and %d orders", costs, heavy.Load(), light.Load())
+		}
+		if used := float64(heavy.Load())/50*Cost(50) + float64(light.Load()); used < 0.95*600_000 || used > 1.02*600_000 {
+			t.Errorf("%v of 600000 used", used)
+		}
+	})
+}
+
+func TestPacer_ASaleAloneHasAllOfIt(t *testing.T) {
+	inTime(t, paced(10_000, 4), func(t *testing.T, p *Pacer) {
+		ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
+		defer stop()
+		for _, id := range []string{"one", "two", "three"} {
+			p.Serve(id, 100)
+		}
+		var made atomic.Int64
+		p.shop(ctx, "one", 500, 10*time.Millisecond, &made)
+		time.Sleep(time.Second)
+		if n := made.Load(); n < 98_000 || n > 102_000 {
+			t.Errorf("%d orders in ten seconds", n)
+		}
+		if share := p.ShareOf("one"); math.Abs(share-10_000) > 300 {
+			t.Errorf("share of the one that works: %v", share)
+		}
+	})
+}
+
+// What hangs is the business of its own sale: another one waits for the time after which
+// it counts as hanging, at most.
+func TestPacer_ASaleThatHangsLeavesTheOthersTheirTurn(t *testing.T) {
+	for _, consumers := range []int{1, 2, 8} {
+		t.Run("", func(t *testing.T) {
+			inTime(t, paced(100_000, consumers), func(t *testing.T, p *Pacer) {
+				ctx, stop := context.WithCancel(t.Context())
+				var stuck atomic.Int64
+				go p.shop(ctx, "stuck", 500, time.Minute, &stuck)
+				time.Sleep(10 * time.Second)
+				inFlight := p.State().InFlight
+				for range 20 {
+					asked := time.Now()
+					turn, err := p.Turn(ctx, "well", 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if waited := time.Since(asked); waited > shortestHang+lookEvery {
+						t.Fatalf("waited %v", waited)
+					}
+					began := time.Now()
+					time.Sleep(5 * time.Millisecond)
+					turn.Ended(began, 1)
+					turn.Done()
+				}
+				if inFlight > consumers || p.State().InFlight > consumers {
+					t.Errorf("%d of the stuck sale in flight, then %d, of %d consumers", inFlight, p.State().InFlight, consumers)
+				}
+				stop()
+				time.Sleep(2 * time.Minute)
+				if s := p.State(); s.Pace < 100_000 || s.LimitedBy == LimitErrors {
+					t.Errorf("a lock has cut the pace: %+v", s)
+				}
+			})
+		})
+	}
+}
+
+func TestPacer_NothingBeginsWhilePaused(t *testing.T) {
+	inTime(t, paced(10_000, 4), func(t *testing.T, p *Pacer) {
+		ctx, stop := context.WithCancel(t.Context())
+		var made atomic.Int64
+		p.SetPaused(true)
+		go p.shop(ctx, "phone", 100, time.Millisecond, &made)
+		time.Sleep(time.Minute)
+		if made.Load() != 0 || !p.State().Paused || p.ShareOf("phone") != 0 {
+			t.Errorf("%d orders, %+v", made.Load(), p.State())
+		}
+		p.SetPaused(false)
+		time.Sleep(time.Second)
+		if made.Load() == 0 {
+			t.Error("no orders after the pause")
+		}
+		stop()
+		time.Sleep(time.Second)
+	})
+}
+
+func TestPacer_WhoGivesUpWaitingTakesNothing(t *testing.T) {
+	inTime(t, paced(1000, 1), func(t *testing.T, p *Pacer) {
+		first, err := p.Turn(t.Context(), "phone", 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := p.Turn(ctx, "phone", 500); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("got %v", err)
+		}
+		first.Done()
+		p.Forget("phone")
+		if s := p.State(); s.InFlight != 0 || len(p.turns.sales) != 0 {
+			t.Errorf("%+v, %d sales", s, len(p.turns.sales))
+		}
+	})
+}
+
+func TestPacer_WorkersWanted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := New(paced(1000, 1), 10*time.Second, func() int64 { return 55_000 })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); p.Run(ctx) }()
+		var made atomic.Int64
+		shopped := make(chan struct{})
+		go func() { defer close(shopped); p.shop(ctx, "phone", 500, 10*time.Millisecond, &made) }()
+		time.Sleep(30 * time.Second)
+		if s := p.State(); s.WorkersWanted != 6 || s.LimitedBy != LimitCeiling { // 5500 orders a second, 1000 from each
+			t.Errorf("%+v", s)
+		}
+		stop()
+		<-ended
+		<-shopped
+		time.Sleep(time.Second)
+	})
+}
+
+func TestCollector_HasEveryLimitAndOneThatHolds(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(New(bounds, time.Second, func() int64 { return 0 }).Collector())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetGauge().GetValue()
+		}
+		if f.GetName() == "sluice_pace_limited_by" && len(f.GetMetric()) != len(Limits()) {
+			t.Errorf("%d limits", len(f.GetMetric()))
+		}
+	}
+	for name, want := range map[string]float64{
+		"sluice_pace_orders_per_second": 100_000, "sluice_pace_p90_seconds": 0, "sluice_pace_target_seconds": 0.05, "sluice_pace_limited_by": 1,
+		"sluice_pace_paused": 0, "sluice_consumers": 2, "sluice_consumers_max": 8, "sluice_workers_wanted": 1,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v, want %v", name, value, want)
+		}
+	}
+}
+
+func TestConfig_Validate(t *testing.T) {
+	t.Parallel()
+	if err := bounds.Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []Config{
+		{0, 1, 2, 1}, {1, 0, 2, 1}, {1, math.NaN(), 2, 1}, {1, 3, 2, 1}, {1, 1, math.NaN(), 1}, {1, 1, 2, 0},
+	} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is valid", bad)
+		}
+	}
+}
