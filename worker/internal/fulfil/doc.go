@@ -2,7 +2,8 @@
 // Each sale of the catalogue gets its own goroutines, so that one sale's flood
 // or fault does not touch another's; a file holds one role.
 //
-//	per sale     consumer   gather ──► order ──► settle ──► notify ──► ack
+//	per sale     consumer   gather ──► turn ──► order ──► settle ──► notify ──► ack
+//	                        one gathers; batches are in hand side by side from order on
 //	             keeper     keeps deliveries in hand from being redelivered
 //	             sweeper    hands over again what no gateway got acknowledged
 //	             lost       hands over again what was acknowledged and has no outcome

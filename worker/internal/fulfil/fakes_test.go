@@ -29,6 +29,8 @@ type script struct {
 	unknown                        bool                  // settle finds no tickets
 	bad                            map[string]bool       // rids that the database refuses
 	rejectErr, buryErr             error
+	patient                        bool          // a fetch that finds nothing takes time
+	hold                           chan struct{} // nil, or what Order waits for
 }
 
 func (s *script) did(format string, args ...any) {
@@ -59,11 +61,19 @@ func (s *script) Fetch(limit int, wait time.Duration) ([]Delivery, error) {
 	n := min(limit, len(s.deliveries))
 	got := s.deliveries[:n]
 	s.deliveries = s.deliveries[n:]
+	if n == 0 && wait > 0 && s.patient {
+		s.mu.Unlock()
+		time.Sleep(10 * time.Millisecond)
+		s.mu.Lock()
+	}
 	return got, nil
 }
 
 func (s *script) Order(_ context.Context, b Batch) ([]Verdict, error) {
 	s.did("order %d", len(b.Reservations))
+	if s.hold != nil {
+		<-s.hold
+	}
 	if s.orderErr != nil {
 		return nil, s.orderErr
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-var bounds = Config{Target: 50 * time.Millisecond, Floor: 500, Ceiling: 100_000, ConsumersMax: 8}
+var bounds = Config{Target: 50 * time.Millisecond, Floor: 100, Ceiling: 100_000, ConsumersMax: 8}
 
 // database admits commits one after the other, and serves each in a time of its own.
 // Of those it serves at a time only cores make progress.
