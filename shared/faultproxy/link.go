@@ -66,19 +66,37 @@ func (l *link) forwardRequests() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		if n > 0 {
-			commits := seen.count(buffer[:n])
-			if !l.awaitThaw() || !l.sleep(l.proxy.reserve(commits)) {
-				return
-			}
-			if _, err := l.server.Write(buffer[:n]); err != nil {
-				return
-			}
+		if n > 0 && !l.forward(buffer[:n], seen.commits(buffer[:n])) {
+			return
 		}
 		if err != nil {
 			return
 		}
 	}
+}
+
+// forward sends a piece to the server; from each commit on, once that may pass. It
+// reports whether the link is still there.
+func (l *link) forward(piece []byte, commits []int) bool {
+	sent := 0
+	for _, at := range commits {
+		if !l.send(piece[sent:at]) || !l.sleep(l.proxy.holdUp()) {
+			return false
+		}
+		sent = at
+	}
+	return l.send(piece[sent:])
+}
+
+func (l *link) send(part []byte) bool {
+	if len(part) == 0 {
+		return true
+	}
+	if !l.awaitThaw() {
+		return false
+	}
+	_, err := l.server.Write(part)
+	return err == nil
 }
 
 // forwardAnswers delays each piece by its own arrival, so that many under way at

@@ -100,12 +100,24 @@ func (p *Proxy) Delay(by time.Duration) {
 	p.delay = by
 }
 
-// LimitCommits lets at most n explicit COMMITs a second through, n at least 1, of all connections
-// together. Statements outside a transaction are not counted.
+// LimitCommits lets at most n explicit COMMITs a second through, of all connections
+// together, evenly; what a connection sends after its COMMIT waits with it. 0, or less,
+// is no limit. Statements outside a transaction are not counted.
 func (p *Proxy) LimitCommits(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.commits = pace{every: time.Second / time.Duration(max(n, 1))}
+	p.commits.every, p.commits.next = 0, time.Time{}
+	if n > 0 {
+		p.commits.every = time.Second / time.Duration(n)
+	}
+}
+
+// DelayCommits makes every explicit COMMIT arrive this much later, each by itself: it
+// does not limit how many pass in a second. 0 is no delay.
+func (p *Proxy) DelayCommits(by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.commits.delay = by
 }
 
 // Lost is how many bytes of answers were dropped so far: a test whose fault never

@@ -2,7 +2,6 @@ package faultproxy
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 	"sluice/shared/devstack"
 )
@@ -190,49 +188,6 @@ func TestProxy_DelayIsOfEachAnswerNotOfTheirSum(t *testing.T) {
 	}
 	if took := time.Since(started); took < delay || took > 20*delay {
 		t.Errorf("50 answers took %v", took)
-	}
-}
-
-func TestProxy_CommitsArePaced(t *testing.T) {
-	t.Parallel()
-	p, url, err := StartFor(devstack.PostgresForTest(t).URL())
-	must(t, err)
-	defer func() { must(t, p.Close()) }()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
-	must(t, err)
-	defer conn.Close(context.WithoutCancel(ctx))
-	commit := func(n int) time.Duration {
-		started := time.Now()
-		for range n {
-			must(t, pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				_, err := tx.Exec(ctx, "SELECT 1")
-				return err
-			}))
-		}
-		return time.Since(started)
-	}
-	p.LimitCommits(20)
-	if took := commit(11); took < 450*time.Millisecond { // the first one is free
-		t.Errorf("11 commits at 20 a second took %v", took)
-	}
-	p.Heal()
-	commit(100)
-}
-
-func TestCommitScanner_FindsThemInAnyPieces(t *testing.T) {
-	t.Parallel()
-	wire := append(append([]byte("Q\x00\x00\x00\x0abegin\x00"), commitMessage...), commitMessage...)
-	for size := 1; size <= len(wire); size++ {
-		var s commitScanner
-		found := 0
-		for rest := wire; len(rest) > 0; rest = rest[min(size, len(rest)):] {
-			found += s.count(rest[:min(size, len(rest))])
-		}
-		if found != 2 {
-			t.Errorf("in pieces of %d: %d commits", size, found)
-		}
 	}
 }
 
