@@ -22,6 +22,7 @@ type child struct {
 	path        string
 	env         []string
 	firstEnv    []string // of the first run only
+	settings    []string // beside env, of every run to come; guarded by mu
 	logPath     string
 	grace       time.Duration // from SIGTERM to SIGKILL
 	public, ops *devstack.Port
@@ -68,6 +69,7 @@ func (c *child) Restart(context.Context) error {
 	defer c.mu.Unlock()
 	cmd := exec.Command(c.path)
 	cmd.Env = append(slices.Clone(c.env), "SLUICE_LISTEN="+c.public.Addr(), "SLUICE_OPS_LISTEN="+c.ops.Addr())
+	cmd.Env = append(cmd.Env, c.settings...)
 	if c.process == nil {
 		cmd.Env = append(cmd.Env, c.firstEnv...)
 	}
@@ -78,6 +80,13 @@ func (c *child) Restart(context.Context) error {
 	}
 	c.process = process
 	return nil
+}
+
+// set makes settings, such as "SLUICE_CONSUMERS=2", those of every run to come.
+func (c *child) set(settings []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settings = settings
 }
 
 // close stops the process, if there was one, and frees its ports.

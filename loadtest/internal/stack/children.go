@@ -23,6 +23,7 @@ func (s *Stack) startChildren(ctx context.Context) error {
 	}
 	for i := range s.config.Workers {
 		c := s.newChild("worker", i, workerGrace, info.workerEnv())
+		c.set(s.config.WorkerSettings)
 		s.workers = append(s.workers, c)
 	}
 	for _, c := range s.children() {

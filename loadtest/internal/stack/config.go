@@ -26,6 +26,10 @@ type Config struct {
 	// "gateway-0" or "worker-1", for its first run only: its successors are without.
 	FirstEnv map[string][]string
 
+	// WorkerSettings are extra environment of the workers that Start starts, in every
+	// run until SetWorker.
+	WorkerSettings []string
+
 	// Proxied are stores, "redis", "nats" or "postgres", that gateways and workers
 	// reach through a proxy, which Stack.Proxy returns. Info has the stores' own URLs.
 	Proxied []string

@@ -27,8 +27,8 @@ func (s *Stack) Restart(ctx context.Context, store string, end func(*devstack.Se
 	return errors.Join(failed, server.Restart(ctx), s.announce())
 }
 
-// repair makes the caller the only one who starts a store again, until it calls done.
-// Nothing else is ever repaired.
+// repair makes the caller the only one who starts a store or a worker again, until it
+// calls done. Gateways are never repaired.
 func (s *Stack) repair(name string) (done func()) {
 	lock, ok := s.repairs[name]
 	if !ok {

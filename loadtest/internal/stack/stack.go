@@ -35,10 +35,12 @@ type Stack struct {
 	ticketKey string // of the gateways
 	gateways  []*child
 	workers   []*child
+	workersMu sync.RWMutex                 // of the list: workers may be added
 	proxies   map[string]*faultproxy.Proxy // of the stores in Config.Proxied
 	through   map[string]string            // their URLs through the proxies
-	repairs   map[string]*sync.Mutex       // held while a store is down for Restart
+	repairs   map[string]*sync.Mutex       // held while a store or worker is down for Restart or SetWorker
 	stop      context.CancelFunc           // ends supervision
+	watch     func(name string, m member)  // starts supervision of one more
 	wait      sync.WaitGroup               // for supervision
 	mu        sync.Mutex                   // of the announcement
 	announced bool
@@ -50,6 +52,9 @@ func Start(ctx context.Context, config Config) (*Stack, error) {
 	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {},
 		proxies: make(map[string]*faultproxy.Proxy), through: make(map[string]string),
 		repairs: map[string]*sync.Mutex{"redis": {}, "nats": {}, "postgres": {}}}
+	for i := range maxProcesses {
+		s.repairs[childName("worker", i)] = new(sync.Mutex)
+	}
 	if s.config.Drain == 0 {
 		s.config.Drain = drain
 	}
@@ -105,8 +110,9 @@ func (s *Stack) start(ctx context.Context) (err error) {
 // again but fails the start.
 func (s *Stack) superviseAll(ctx context.Context) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.watch = func(name string, m member) { s.wait.Go(func() { s.supervise(ctx, name, m) }) }
 	for name, m := range s.members() {
-		s.wait.Go(func() { s.supervise(ctx, name, m) })
+		s.watch(name, m)
 	}
 }
 
@@ -179,7 +185,7 @@ func (s *Stack) Info() Info {
 	for _, c := range s.gateways {
 		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
 	}
-	for _, c := range s.workers {
+	for _, c := range s.allWorkers() {
 		info.Workers = append(info.Workers, WorkerInfo{URL: c.url(), AdminURL: c.opsURL(), PID: c.PID()})
 	}
 	return info
@@ -188,7 +194,7 @@ func (s *Stack) Info() Info {
 // members returns all that is supervised, by name.
 func (s *Stack) members() map[string]member {
 	members := map[string]member{"redis": s.stores.Redis, "nats": s.stores.NATS, "postgres": s.stores.Postgres}
-	for _, children := range [][]*child{s.gateways, s.workers} {
+	for _, children := range [][]*child{s.gateways, s.allWorkers()} {
 		for _, c := range children {
 			members[c.name] = c
 		}
