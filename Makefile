@@ -10,7 +10,7 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo test long up bench lint clean
+.PHONY: help setup build build-race demo test long up bench pace lint clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKER
 
 bench: setup build ## Measure what a second holds, beside baselines, into out/bench
 	bin/loadtest bench
+
+pace: setup build ## Measure whether workers find the right pace, into out/pace
+	bin/loadtest pace
 
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.

@@ -46,7 +46,7 @@ func benchCommand(ctx context.Context, args []string, getenv func(string) string
 	if err != nil {
 		return err
 	}
-	if err := res.Write(*out); err != nil {
+	if err := res.Report.Write(*out); err != nil {
 		return err
 	}
 	if err := res.Print(stdout); err != nil {

@@ -20,7 +20,7 @@ func (b *bench) accept(w width) scenario {
 // acceptRunning measures the same while the worker makes orders of what comes.
 func (b *bench) acceptRunning(w width) scenario {
 	return func(ctx context.Context, round int, f figures) error {
-		if err := b.worker.resume(); err != nil {
+		if err := b.worker.Resume(); err != nil {
 			return err
 		}
 		return b.acceptAt(ctx, b.Stack.Gateways[0], runningName(w), w, round, f)
@@ -31,7 +31,7 @@ func (b *bench) acceptAt(ctx context.Context, g stack.GatewayInfo, name string, 
 	saleID := saleOf(name, round)
 	m, err := b.measure(ctx, name, f, load{
 		url: g.URL, connections: w.connections, most: len(b.buyers), request: b.buyers.attempts(saleID), want: http.StatusAccepted,
-		servers: []int{g.PID, b.Stack.Redis.PID, b.Stack.NATS.PID, b.worker.pid},
+		servers: []int{g.PID, b.Stack.Redis.PID, b.Stack.NATS.PID, b.worker.PID},
 	})
 	b.accepted[saleID] = m.wanted
 	return err

@@ -40,7 +40,7 @@ type bench struct {
 	Target
 	out       io.Writer
 	buyers    buyers
-	worker    *worker
+	worker    *stack.Halter
 	server    *emptyServer
 	db        *pgx.Conn
 	epochs    map[string]int64 // by sale
@@ -56,7 +56,7 @@ type scenario func(ctx context.Context, round int, f figures) error
 
 // Run takes all figures and reports them. It says on out how far it is.
 func Run(ctx context.Context, c Config, t Target, out io.Writer) (res Result, err error) {
-	b := &bench{Config: c, Target: t, out: out, worker: &worker{pid: t.Stack.Workers[0].PID},
+	b := &bench{Config: c, Target: t, out: out, worker: &stack.Halter{PID: t.Stack.Workers[0].PID},
 		epochs: make(map[string]int64), accepted: make(map[string]int), unwanted: make(map[string]int)}
 	b.rep.Verdict.Pass = true
 	if err := b.prepare(ctx); err != nil {
@@ -84,7 +84,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	if err = b.openDB(ctx); err != nil {
 		return err
 	}
-	if err = b.copyOrders(ctx); err == nil {
+	if err = b.rows().MakeCopy(ctx); err == nil {
 		err = b.sellOut(ctx)
 	}
 	if err == nil {
@@ -98,7 +98,7 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 
 // end leaves nothing halted or running.
 func (b *bench) end() error {
-	return errors.Join(b.worker.resume(), b.server.stop(), b.closeDB())
+	return errors.Join(b.worker.Resume(), b.server.stop(), b.closeDB())
 }
 
 func (b *bench) openDB(ctx context.Context) (err error) {
@@ -123,7 +123,7 @@ func (b *bench) closeDB() error {
 func (b *bench) round(ctx context.Context, n int) error {
 	f := make(figures)
 	b.rounds = append(b.rounds, f)
-	if err := b.worker.halt(ctx); err != nil {
+	if err := b.worker.Halt(ctx); err != nil {
 		return err
 	}
 	for _, s := range b.scenarios() {

@@ -3,7 +3,8 @@ package bench
 import (
 	"context"
 	"maps"
-	"slices"
+
+	"sluice/loadtest/internal/report"
 )
 
 // figures of one round, by name. A name ends with its unit.
@@ -71,31 +72,17 @@ func (r ratio) of(rounds []figures) []float64 {
 	return values
 }
 
-// Spread is a figure or a ratio over the rounds.
-type Spread struct {
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-}
-
-// spread is the median of values, of which there is one at least, with the extremes.
-func spread(values []float64) Spread {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return Spread{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
-}
-
 // overall is every figure over the rounds that have it.
-func overall(rounds []figures) map[string]Spread {
+func overall(rounds []figures) map[string]report.Spread {
 	values := make(map[string][]float64)
 	for _, f := range rounds {
 		for name, value := range f {
 			values[name] = append(values[name], value)
 		}
 	}
-	all := make(map[string]Spread, len(values))
+	all := make(map[string]report.Spread, len(values))
 	for name := range maps.Keys(values) {
-		all[name] = spread(values[name])
+		all[name] = report.SpreadOf(values[name])
 	}
 	return all
 }

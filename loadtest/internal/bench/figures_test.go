@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sluice/loadtest/internal/report"
 )
 
 func TestRatio_IsOfFiguresOfOneRoundAndLeavesOutRoundsWithoutThem(t *testing.T) {
@@ -14,23 +15,10 @@ func TestRatio_IsOfFiguresOfOneRoundAndLeavesOutRoundsWithoutThem(t *testing.T) 
 	}
 }
 
-func TestSpread_MedianAndExtremes(t *testing.T) {
-	t.Parallel()
-	for want, values := range map[Spread][]float64{
-		{Median: 2, Min: 1, Max: 9}:   {9, 1, 2},
-		{Median: 2.5, Min: 1, Max: 9}: {3, 9, 1, 2},
-		{Median: 7, Min: 7, Max: 7}:   {7},
-	} {
-		if got := spread(values); got != want {
-			t.Errorf("spread of %v is %+v, want %+v", values, got, want)
-		}
-	}
-}
-
 func TestOverall_IsOverTheRoundsThatHaveTheFigure(t *testing.T) {
 	t.Parallel()
 	got := overall([]figures{{"a": 1, "once": 5}, {"a": 3}})
-	want := map[string]Spread{"a": {Median: 2, Min: 1, Max: 3}, "once": {Median: 5, Min: 5, Max: 5}}
+	want := map[string]report.Spread{"a": {Median: 2, Min: 1, Max: 3}, "once": {Median: 5, Min: 5, Max: 5}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

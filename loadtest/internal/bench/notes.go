@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"sluice/loadtest/internal/orderrows"
 )
 
 // notes say in words how the figures came about and what they do not say.
@@ -20,7 +22,7 @@ func (b *bench) notes() []string {
 		fmt.Sprintf("orders: the worker on a backlog of %d reservations, tickets settled and messages acknowledged. raw_batch: the same rows, %d a "+
 			"statement and transaction, into a copy of the table with its indexes, constraints and older rows; nothing is checked or settled. one_per_tx: "+
 			"the same, one row a transaction. Each over one connection: with more, commits would share an fsync. cpu_ms_per_1000: CPU time for 1000 orders "+
-			"or rows; of the one gateway that accepted them, and of all processes of Postgres.", b.Backlog, rawBatch),
+			"or rows; of the one gateway that accepted them, and of all processes of Postgres.", b.Backlog, orderrows.MaxBatch),
 		fmt.Sprintf("polling: %d tickets polled as told, all queued, the worker halted: at first they are told to come back as if workers were about to "+
 			"begin (polls_fresh), later, as nothing moves, as late as it gets (polls, spread at random at the begin of a round, with %d long-polls beside "+
 			"them; poll_capacity too). woken: milliseconds since the worker went on.", b.Polled, b.LongPolls),

@@ -10,7 +10,7 @@ type processTimes map[string]time.Duration
 
 // orderCPU is that of all who take part in making orders.
 func (b *bench) orderCPU() (processTimes, error) {
-	worker, err := cpuTime(b.worker.pid)
+	worker, err := cpuTime(b.worker.PID)
 	postgres, err2 := familyTime(b.Stack.Postgres.PID)
 	redis, err3 := cpuTime(b.Stack.Redis.PID)
 	nats, err4 := cpuTime(b.Stack.NATS.PID)

@@ -23,7 +23,7 @@ func (b *bench) polling(ctx context.Context) error {
 	if err := checkDescriptors(b.LongPolls); err != nil {
 		return err
 	}
-	if err := b.worker.halt(ctx); err != nil {
+	if err := b.worker.Halt(ctx); err != nil {
 		return err
 	}
 	tickets, err := b.backlog(ctx, pollingSale, b.LongPolls+b.Polled)

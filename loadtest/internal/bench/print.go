@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"sluice/loadtest/internal/report"
 )
 
 // Print writes tables, the machine, and what to know about the figures.
@@ -14,7 +16,7 @@ func (r Result) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight) // the Flush below reports a failure
 	printMeasurements(t, r.figures)
 	printSpread(t, "other figures", withoutMeasurements(r.figures))
-	printSpread(t, "ratio", r.Ratios)
+	printSpread(t, "ratio", r.Report.Ratios)
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print report: %w", err)
 	}
@@ -30,7 +32,7 @@ func (r Result) Print(w io.Writer) error {
 }
 
 // printMeasurements prints a line for all figures of one measurement.
-func printMeasurements(w io.Writer, figures map[string]Spread) {
+func printMeasurements(w io.Writer, figures map[string]report.Spread) {
 	fmt.Fprint(w, "\nmeasurement\ta second\tmin\tmax\tp99 ms\tcores: client\tservers\tothers\t\n")
 	for _, figure := range slices.Sorted(maps.Keys(figures)) {
 		name, ok := strings.CutSuffix(figure, perSecond(""))
@@ -51,7 +53,7 @@ func printMeasurements(w io.Writer, figures map[string]Spread) {
 }
 
 // withoutMeasurements are the figures that the first table leaves out.
-func withoutMeasurements(figures map[string]Spread) map[string]Spread {
+func withoutMeasurements(figures map[string]report.Spread) map[string]report.Spread {
 	rest := maps.Clone(figures)
 	for figure := range figures {
 		if name, ok := strings.CutSuffix(figure, perSecond("")); ok {
@@ -63,7 +65,7 @@ func withoutMeasurements(figures map[string]Spread) map[string]Spread {
 	return rest
 }
 
-func printSpread(w io.Writer, title string, rows map[string]Spread) {
+func printSpread(w io.Writer, title string, rows map[string]report.Spread) {
 	fmt.Fprintf(w, "\n%s\tmedian\tmin\tmax\t\n", title)
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		s := rows[name]

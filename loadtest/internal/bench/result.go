@@ -2,10 +2,7 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/report"
@@ -14,14 +11,14 @@ import (
 // Result is what a bench found.
 type Result struct {
 	Report  report.Report
-	Ratios  map[string]Spread
-	figures map[string]Spread
+	figures map[string]report.Spread
 	notes   []string
 }
 
 // result puts the figures together.
 func (b *bench) result(ctx context.Context) (Result, error) {
-	res := Result{Report: b.rep, Ratios: make(map[string]Spread), figures: overall(b.rounds), notes: b.notes()}
+	res := Result{Report: b.rep, figures: overall(b.rounds), notes: b.notes()}
+	res.Report.Ratios = make(map[string]report.Spread)
 	var ops []string
 	for _, g := range b.Stack.Gateways {
 		ops = append(ops, g.OpsURL)
@@ -35,12 +32,12 @@ func (b *bench) result(ctx context.Context) (Result, error) {
 	}
 	for _, r := range b.ratios() {
 		if values := r.of(b.rounds); len(values) > 0 {
-			res.Ratios[r.name] = spread(values)
+			res.Report.Ratios[r.name] = report.SpreadOf(values)
 		}
 	}
 	res.Report.Latency, res.Report.Machine = b.latencies.Summaries(), report.ThisMachine()
 	res.Report.Config = map[string]any{
-		"bench": b.Config, "one_by_one": OneByOne(), "ratios": res.Ratios, "rounds": b.rounds, "notes": res.notes,
+		"bench": b.Config, "one_by_one": OneByOne(), "ratios": res.Report.Ratios, "rounds": b.rounds, "notes": res.notes,
 	}
 	return res, nil
 }
@@ -56,32 +53,4 @@ func (b *bench) countOrders(ctx context.Context) (o report.Orders, err error) {
 		return o, fmt.Errorf("cannot count orders: %w", err)
 	}
 	return o, nil
-}
-
-// Write writes the report, and the ratios as a member of their own into its
-// report.json.
-func (r Result) Write(dir string) error {
-	if err := r.Report.Write(dir); err != nil {
-		return err
-	}
-	path := filepath.Join(dir, "report.json")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("cannot add ratios: %w", err)
-	}
-	var members map[string]any
-	if err := json.Unmarshal(content, &members); err != nil {
-		return fmt.Errorf("cannot add ratios: %w", err)
-	}
-	members["ratios"] = r.Ratios
-	if content, err = json.MarshalIndent(members, "", "  "); err != nil {
-		return fmt.Errorf("cannot add ratios: %w", err)
-	}
-	if err := os.WriteFile(path+".new", append(content, '\n'), 0o644); err != nil {
-		return fmt.Errorf("cannot add ratios: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("cannot add ratios: %w", err)
-	}
-	return nil
 }

@@ -3,51 +3,17 @@ package bench
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 )
 
 const (
 	drainPatience = 3 * time.Minute
 	lookEvery     = 20 * time.Millisecond
-
-	// A worker's last pull may be answered with a hand-over for as long as it lasts:
-	// one that a halted worker does not take comes again, but much later.
-	pullsLapse = 1500 * time.Millisecond
 )
-
-// worker is the stack's worker process, which is halted while it would take CPU
-// from what is measured. It is halted only at rest: then it holds no lock.
-type worker struct {
-	pid    int
-	halted bool
-}
-
-func (w *worker) halt(ctx context.Context) error {
-	if err := syscall.Kill(w.pid, syscall.SIGSTOP); err != nil {
-		return fmt.Errorf("cannot halt worker: %w", err)
-	}
-	w.halted = true
-	if !sleep(ctx, pullsLapse) {
-		return ctx.Err()
-	}
-	return nil
-}
-
-func (w *worker) resume() error {
-	if !w.halted {
-		return nil
-	}
-	if err := syscall.Kill(w.pid, syscall.SIGCONT); err != nil {
-		return fmt.Errorf("cannot resume worker: %w", err)
-	}
-	w.halted = false
-	return nil
-}
 
 // catchUp lets the worker order all that was accepted.
 func (b *bench) catchUp(ctx context.Context, _ int, _ figures) error {
-	if err := b.worker.resume(); err != nil {
+	if err := b.worker.Resume(); err != nil {
 		return err
 	}
 	for saleID, answered := range b.accepted {

@@ -3,13 +3,8 @@ package collect
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"sluice/loadtest/internal/report"
 )
 
@@ -18,8 +13,6 @@ const (
 	enteredMetric = "sluice_funnel_entered_total"
 	exitsMetric   = "sluice_funnel_exits_total"
 )
-
-const scrapeTimeout = 5 * time.Second
 
 // Funnel adds up the funnel counters of all gateways, given by their ops URLs,
 // since these gateways started.
@@ -34,33 +27,18 @@ func Funnel(ctx context.Context, opsURLs []string) (map[string]report.Layer, err
 }
 
 func scrape(ctx context.Context, url string, into map[string]report.Layer) error {
-	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	families, err := metrics(ctx, url)
 	if err != nil {
-		return fmt.Errorf("cannot scrape %s: %w", url, err)
+		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return fmt.Errorf("cannot scrape %s: %w", url, err)
-	}
-	defer resp.Body.Close() // nothing is written, so nothing is lost by a failed close
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("cannot scrape %s: answered %s", url, resp.Status)
-	}
-	if err := addFunnel(resp.Body, into); err != nil {
+	if err := addFunnel(families, into); err != nil {
 		return fmt.Errorf("cannot scrape %s: %w", url, err)
 	}
 	return nil
 }
 
 // addFunnel adds one gateway's counters to the layers.
-func addFunnel(metrics io.Reader, into map[string]report.Layer) error {
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(metrics)
-	if err != nil {
-		return fmt.Errorf("cannot read metrics: %w", err)
-	}
+func addFunnel(families map[string]*dto.MetricFamily, into map[string]report.Layer) error {
 	for _, name := range []string{enteredMetric, exitsMetric} {
 		if families[name] == nil {
 			return fmt.Errorf("metric %s is missing", name)

@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +20,7 @@ func TestAddFunnel_GatewaysAddUp(t *testing.T) {
 	t.Parallel()
 	layers := make(map[string]report.Layer)
 	for range 2 {
-		if err := addFunnel(strings.NewReader(oneGateway), layers); err != nil {
+		if err := addFunnel(familiesOf(t, oneGateway), layers); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +35,7 @@ func TestAddFunnel_GatewaysAddUp(t *testing.T) {
 
 func TestAddFunnel_MissingCountersAreAnError(t *testing.T) {
 	t.Parallel()
-	if err := addFunnel(strings.NewReader("up 1\n"), map[string]report.Layer{}); err == nil {
+	if err := addFunnel(familiesOf(t, "up 1\n"), map[string]report.Layer{}); err == nil {
 		t.Error("metrics without a funnel were read as an empty one")
 	}
 }

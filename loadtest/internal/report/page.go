@@ -47,6 +47,7 @@ func (r Report) page(w io.Writer, name string, now time.Time) error {
 		Pass: r.Verdict.Pass, Violations: r.Verdict.Violations,
 		Tiles: r.tiles(), Figures: r.figures(),
 	}
+	p.Tables = append(p.Tables, r.figureTables()...)
 	for _, s := range []struct {
 		title string
 		value any
@@ -78,6 +79,11 @@ func (r Report) figures() []figure {
 	if len(r.QueueWait.Buckets) > 0 {
 		all = append(all, r.waitFigure())
 	}
+	for i, p := range r.Paces {
+		if len(p.Samples) > 0 {
+			all = append(all, p.figures(i)...)
+		}
+	}
 	return all
 }
 
@@ -92,6 +98,26 @@ func (r Report) tiles() []tile {
 	}
 	if r.DBWritesPerS > 0 {
 		all = append(all, tile{count(int64(r.DBWritesPerS)), "database rows written a second"})
+	}
+	return all
+}
+
+// figureTables are what was promised and found, and figures over the rounds.
+func (r Report) figureTables() []section {
+	var all []section
+	promises := table{Head: []string{"promise", "found", "held"}}
+	for _, p := range r.Promises {
+		promises.Rows = append(promises.Rows, []string{p.Text, p.Found(), p.Word()})
+	}
+	figures := table{Head: []string{"figure", "median", "min", "max"}}
+	for _, name := range slices.Sorted(maps.Keys(r.Ratios)) {
+		s := r.Ratios[name]
+		figures.Rows = append(figures.Rows, []string{name, short(s.Median), short(s.Min), short(s.Max)})
+	}
+	for _, s := range []section{{"Promises", promises}, {"Figures", figures}} {
+		if len(s.Table.Rows) > 0 {
+			all = append(all, s)
+		}
 	}
 	return all
 }

@@ -134,10 +134,12 @@ func TestPage_ChartsAreWellFormedWhateverTheNumbers(t *testing.T) {
 	odd.Timeline = []Sample{{T: 1}}
 	odd.QueueWait = QueueWait{Buckets: []Bucket{{UpTo: 0.001, Count: 1}}}
 	odd.Latency = map[string]record.Summary{"x": {}, "y": {Max: 1e9, P50: 1e-9}}
+	withPace := full()
+	withPace.Paces = []Pace{paced(), {Samples: []PaceSample{{}}}}
 	for name, c := range map[string]struct {
 		report Report
 		charts int
-	}{"full": {full(), 9}, "odd": {odd, 6}, "empty": {}} {
+	}{"full": {full(), 9}, "odd": {odd, 6}, "empty": {}, "pace": {withPace, 13}} {
 		charts := regexp.MustCompile(`(?s)<svg role="img".*?</svg>\n<details`).FindAllString(pageOf(t, c.report), -1)
 		if len(charts) != c.charts {
 			t.Errorf("%s: %d charts, want %d", name, len(charts), c.charts)

@@ -26,6 +26,9 @@ type Report struct {
 	DBWritesPerS float64                   `json:"db_writes_per_s"`
 	Config       map[string]any            `json:"config"`
 	Machine      Machine                   `json:"machine"`
+	Ratios       map[string]Spread         `json:"ratios,omitempty"`   // by name
+	Promises     []Promise                 `json:"promises,omitempty"` // what was promised, and what was found
+	Paces        []Pace                    `json:"paces,omitempty"`    // how workers paced themselves
 }
 
 // Orders counts order rows by state. Total leaves the rejected ones out.

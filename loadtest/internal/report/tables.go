@@ -36,6 +36,15 @@ func (r Report) PrintQueueWait(w io.Writer) error {
 	})
 }
 
+// PrintPromises prints what was promised and what was found, a line each.
+func (r Report) PrintPromises(w io.Writer) error {
+	return printTable(w, "promise\tfound\theld", func(row func(string, ...any)) {
+		for _, p := range r.Promises {
+			row("%s\t%s\t%s", p.Text, p.Found(), p.Word())
+		}
+	})
+}
+
 // PrintVerdict prints the verdict and every violation.
 func (r Report) PrintVerdict(w io.Writer) error {
 	word := "fail"

@@ -1,0 +1,99 @@
+package pace
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config is what a run measures, and for how long.
+type Config struct {
+	Only    []string      `json:"only"` // names of scenarios; all when empty
+	Rounds  int           `json:"rounds"`
+	Settle  time.Duration `json:"settle_ns"` // from a change until it is judged
+	Judge   time.Duration `json:"judge_ns"`  // for how long it is judged then
+	Fixed   time.Duration `json:"fixed_ns"`  // of one fixed setting, a third of it to warm up
+	Share   time.Duration `json:"share_ns"`  // from the start of a second worker until both are judged
+	Quiet   time.Duration `json:"quiet_ns"`  // of the small sale, alone and beside the large one
+	Backlog int           `json:"backlog"`   // reservations that are there before the worker
+	Steps   []Step        `json:"steps"`     // of throttle
+	Sweep   []int         `json:"sweep"`     // consumers of the fixed settings of latency
+}
+
+// Step is a part of what the database commits without a throttle; 0 is no throttle.
+type Step struct {
+	Name string `json:"name"`
+	Over int    `json:"over"`
+}
+
+var (
+	half   = Step{"half", 2}
+	eighth = Step{"eighth", 8}
+	free   = Step{"free", 0}
+)
+
+// Small is the size for every day.
+func Small() Config {
+	return Config{Rounds: 1, Settle: 10 * time.Second, Judge: 5 * time.Second, Fixed: 4500 * time.Millisecond,
+		Share: 25 * time.Second, Quiet: 8 * time.Second, Backlog: 50_000, Steps: []Step{half, eighth, free}, Sweep: []int{1, 2, 4, 8}}
+}
+
+// Full is the size whose figures are to be told to others.
+func Full() Config {
+	c := Small()
+	c.Rounds, c.Judge, c.Fixed, c.Share, c.Quiet = 3, 10*time.Second, 9*time.Second, time.Minute, 20*time.Second
+	return c
+}
+
+// Quick is a size that shows that everything still runs, and is right by far.
+func Quick() Config {
+	return Config{Rounds: 1, Settle: 3 * time.Second, Judge: 1500 * time.Millisecond, Fixed: 1500 * time.Millisecond,
+		Share: 3 * time.Second, Quiet: 2 * time.Second, Backlog: 2000, Steps: []Step{half, free}, Sweep: []int{1, 4}}
+}
+
+// Names of the scenarios, in their order.
+func Names() []string {
+	names := make([]string, 0, len(scenarios))
+	for _, s := range scenarios {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// Check finds names that are none.
+func (c Config) Check() error {
+	for _, name := range c.Only {
+		if !slices.Contains(Names(), name) {
+			return fmt.Errorf("unknown scenario %q: name some of %s", name, strings.Join(Names(), ", "))
+		}
+	}
+	return nil
+}
+
+// has reports whether a scenario is to be run.
+func (c Config) has(name string) bool { return len(c.Only) == 0 || slices.Contains(c.Only, name) }
+
+// units of a sale that must not sell out.
+const units = 10_000_000
+
+// salesFile is the file with sales that are open at now.
+func salesFile(ids []string, now time.Time) []byte {
+	var text bytes.Buffer
+	text.WriteString("sales:\n")
+	for _, id := range ids {
+		fmt.Fprintf(&text, "  - {id: %s, total: %d, price: %d, opens_at: %s, closes_at: %s}\n", id, units, priceMinor,
+			now.Add(-time.Minute).UTC().Format(time.RFC3339), now.Add(24*time.Hour).UTC().Format(time.RFC3339))
+	}
+	return text.Bytes()
+}
+
+// numbered names n sales.
+func numbered(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("sale-%d", i+1)
+	}
+	return ids
+}

@@ -1,0 +1,13 @@
+package pace
+
+import "fmt"
+
+// beyond is a pace that nothing here reaches.
+const beyond = 1_000_000
+
+// fixed are a worker's settings that make it take whatever it gets with n consumers.
+func fixed(consumers int) []string {
+	return append(consumersOf(consumers), fmt.Sprintf("SLUICE_PACE_FLOOR=%d", beyond), fmt.Sprintf("SLUICE_PACE_CEILING=%d", beyond))
+}
+
+func consumersOf(n int) []string { return []string{fmt.Sprintf("SLUICE_CONSUMERS=%d", n)} }
