@@ -19,6 +19,7 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
 	only := fs.String("only", "", "`scenarios` to run, with commas between: "+strings.Join(pace.Names(), ", ")+"; all when empty")
 	rounds := fs.Int("rounds", 0, "how often everything is measured; 0 is 1, with -full 3")
+	batch := fs.Int("batch", 0, "`orders` in a transaction of throttle, latency and shares, 1 to 250, or 500 for as many as the worker takes; 0 is 100: enough commits a second to judge in seconds")
 	full := fs.Bool("full", false, "longer measurements, and three rounds: half an hour rather than minutes")
 	quick := fs.Bool("quick", false, "one short round, whatever -rounds and -full say, to see that it runs")
 	if err := service.Parse(fs, args, getenv); err != nil {
@@ -37,11 +38,14 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	if *quick {
 		config = pace.Quick()
 	}
+	if *batch != 0 {
+		config.Batch = *batch
+	}
 	if *only != "" {
 		config.Only = strings.Split(*only, ",")
 	}
 	if err := config.Check(); err != nil {
-		return service.UsageErrorf("-only (SLUICE_ONLY): %v", err)
+		return service.UsageErrorf("-only (SLUICE_ONLY), -batch (SLUICE_BATCH): %v", err)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	rep, err := pace.Run(ctx, config, pace.Site{Out: *out, Bin: *bin, Log: log}, stdout)

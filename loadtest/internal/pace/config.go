@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/loadtest/internal/orderrows"
 )
 
 // Config is what a run measures, and for how long.
@@ -17,6 +19,7 @@ type Config struct {
 	Fixed   time.Duration `json:"fixed_ns"`  // of one fixed setting, a third of it to warm up
 	Share   time.Duration `json:"share_ns"`  // from the start of a second worker until both are judged
 	Quiet   time.Duration `json:"quiet_ns"`  // of the small sale, alone and beside the large one
+	Batch   int           `json:"batch"`     // orders in a transaction of throttle, latency and shares: a hand-over; orderrows.MaxBatch leaves it to the worker
 	Backlog int           `json:"backlog"`   // reservations that are there before the worker
 	Steps   []Step        `json:"steps"`     // of throttle
 	Sweep   []int         `json:"sweep"`     // consumers of the fixed settings of latency
@@ -37,7 +40,7 @@ var (
 // Small is the size for every day.
 func Small() Config {
 	return Config{Rounds: 1, Settle: 10 * time.Second, Judge: 5 * time.Second, Fixed: 4500 * time.Millisecond,
-		Share: 25 * time.Second, Quiet: 8 * time.Second, Backlog: 50_000, Steps: []Step{half, eighth, free}, Sweep: []int{1, 2, 4, 8}}
+		Share: 25 * time.Second, Quiet: 8 * time.Second, Batch: 100, Backlog: 50_000, Steps: []Step{half, eighth, free}, Sweep: []int{1, 2, 4, 8}}
 }
 
 // Full is the size whose figures are to be told to others.
@@ -50,7 +53,7 @@ func Full() Config {
 // Quick is a size that shows that everything still runs, and is right by far.
 func Quick() Config {
 	return Config{Rounds: 1, Settle: 3 * time.Second, Judge: 1500 * time.Millisecond, Fixed: 1500 * time.Millisecond,
-		Share: 3 * time.Second, Quiet: 2 * time.Second, Backlog: 2000, Steps: []Step{half, free}, Sweep: []int{1, 4}}
+		Share: 3 * time.Second, Quiet: 2 * time.Second, Batch: 25, Backlog: 2000, Steps: []Step{half, free}, Sweep: []int{1, 4}}
 }
 
 // Names of the scenarios, in their order.
@@ -62,8 +65,11 @@ func Names() []string {
 	return names
 }
 
-// Check finds names that are none.
+// Check finds names that are none, and sizes that cannot be.
 func (c Config) Check() error {
+	if most := handOver; c.Batch != orderrows.MaxBatch && (c.Batch < 1 || c.Batch > most) {
+		return fmt.Errorf("batch must be 1 to %d, or %d for as many as the worker takes, is %d", most, orderrows.MaxBatch, c.Batch)
+	}
 	for _, name := range c.Only {
 		if !slices.Contains(Names(), name) {
 			return fmt.Errorf("unknown scenario %q: name some of %s", name, strings.Join(Names(), ", "))

@@ -16,9 +16,9 @@ import (
 const (
 	priceMinor  = 100
 	currency    = "CNY"
-	handOver    = 250 // reservations in a hand-over when there are enough: two fill a batch
+	handOver    = 250 // reservations in a hand-over when there are enough: two fill the largest batch
 	callTimeout = 5 * time.Second
-	lookEvery   = 10 * time.Millisecond
+	lookEvery   = 15 * time.Millisecond
 )
 
 // feed accepts attempts of ever new buyers in one sale, as a gateway does: reserved in
@@ -27,13 +27,22 @@ const (
 type feed struct {
 	saleID    string
 	epoch     int64
+	batch     int // reservations of a hand-over when there are enough; 0 is handOver
 	stock     *redisstock.Client
 	queue     *jetqueue.Queue
 	seen      []sale.Seen // every reservation that was accepted
 	handOvers atomic.Int64
 }
 
-// accept has n attempts accepted, at most handOver, and returns the sale as it was then.
+// most is how many reservations a hand-over has when there are enough.
+func (f *feed) most() int {
+	if f.batch > 0 {
+		return f.batch
+	}
+	return handOver
+}
+
+// accept has n attempts accepted, most at most, and returns the sale as it was then.
 func (f *feed) accept(ctx context.Context, n int) (sale.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout) // what has begun is finished
 	defer cancel()
@@ -64,11 +73,11 @@ func (f *feed) accept(ctx context.Context, n int) (sale.Snapshot, error) {
 
 // backlog has n attempts accepted.
 func (f *feed) backlog(ctx context.Context, n int) error {
-	for ; n > 0; n -= handOver {
+	for ; n > 0; n -= f.most() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if _, err := f.accept(ctx, min(n, handOver)); err != nil {
+		if _, err := f.accept(ctx, min(n, f.most())); err != nil {
 			return err
 		}
 	}
@@ -83,8 +92,8 @@ func (f *feed) keepWaiting(ctx context.Context, n int64) error {
 		if err != nil {
 			return err
 		}
-		for ; waiting < n && ctx.Err() == nil; waiting += handOver {
-			if _, err := f.accept(ctx, handOver); err != nil {
+		for ; waiting < n && ctx.Err() == nil; waiting += int64(f.most()) {
+			if _, err := f.accept(ctx, f.most()); err != nil {
 				return err
 			}
 		}
@@ -113,7 +122,7 @@ func (f *feed) steadily(ctx context.Context, perSecond int) error {
 			pause(ctx, lookEvery)
 			continue
 		}
-		if _, err := f.accept(ctx, min(due, handOver)); err != nil {
+		if _, err := f.accept(ctx, min(due, f.most())); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ const (
 // latency makes every commit slower than its target is, however few there are: the pace
 // is not what makes them slow, and must not be lowered for it.
 func (r *run) latency(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "latency", "Every commit takes 200 ms more, however few there are.", numbered(latencySales), fixed(r.Sweep[0])...)
+	s, err := r.open(ctx, "latency", "Every commit takes 200 ms more, however few there are.", r.sales(latencySales), fixed(r.Sweep[0])...)
 	if err != nil {
 		return err
 	}

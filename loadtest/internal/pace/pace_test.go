@@ -83,11 +83,11 @@ func TestJudge_StepsThatWereNotTakenArePromisedNothing(t *testing.T) {
 	}
 }
 
-func TestConfig_UnknownScenariosAreRefused(t *testing.T) {
+func TestConfig_UnknownScenariosAndImpossibleBatchesAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []Config{{Only: []string{"throttle", "fare"}}, {Only: []string{""}}} {
+	for _, c := range []Config{{Only: []string{"throttle", "fare"}, Batch: 25}, {Only: []string{""}, Batch: 25}, {Batch: 0}, {Batch: 251}, {Batch: 501}} {
 		if c.Check() == nil {
-			t.Errorf("%q is taken", c.Only)
+			t.Errorf("%q, batch %d is taken", c.Only, c.Batch)
 		}
 	}
 	c := Full()

@@ -52,10 +52,11 @@ func (r *run) skipped(figure string) bool {
 
 // notes say how the figures came about and what they do not say.
 var notes = []string{
-	"Everything shares one machine over loopback. Reservations are taken and handed over by this program as a gateway does, 250 a message when there " +
-		"are enough, over many sales: order transactions of one sale follow each other. Rates are of rows made, by sluice_orders_total.",
-	"fixed settings: -pace-floor and -pace-ceiling so high that they never limit, -consumers n. Nothing keeps their latency low: they are the most that can be had.",
-	"throttle: the proxy lets a part of the commits a second through that the best fixed setting reached without. vs_admitted is of that many commits with 500 orders each. " +
+	"Everything shares one machine over loopback. Reservations are taken and handed over by this program as a gateway does, over " +
+		"several sales: order transactions of one sale follow each other. In throttle, latency and shares there are many of them with one hand-over at a time, which " +
+		"is a batch (-batch), so that there are commits enough to judge; with -batch 500 there are few with a long queue, and the worker makes batches as large as it can. Rates are of rows made, by sluice_orders_total.",
+	"fixed settings: -pace-floor, -pace-ceiling and -pace-target so high that they never limit, -consumers n. Nothing keeps their latency low: they are the most that can be had.",
+	"throttle: the proxy lets a part of the commits a second through that the best fixed setting reached without. vs_admitted is of that many commits with a batch each. " +
 		"Without the throttle the fixed settings are measured again at the end, and that counts: the machine drifts.",
 	"p90 is the worker's own (sluice_pace_p90_seconds) over sluice_pace_target_seconds: the median of the samples while it is judged. commit_p90 is from the histogram " +
 		"sluice_order_commit_seconds, whose buckets are wide. within_s is from a change until what is promised held for good.",

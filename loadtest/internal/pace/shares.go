@@ -13,7 +13,7 @@ var sharesPart = Step{Name: "quarter", Over: 4}
 
 // shares starts a second worker beside one that has found its pace.
 func (r *run) shares(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "shares", "A second worker starts beside one that has found its pace.", numbered(throttleSales), fixed(r.Sweep[len(r.Sweep)-1])...)
+	s, err := r.open(ctx, "shares", "A second worker starts beside one that has found its pace.", r.sales(throttleSales), fixed(r.Sweep[len(r.Sweep)-1])...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"sluice/loadtest/internal/collect"
+	"sluice/loadtest/internal/orderrows"
 	"sluice/loadtest/internal/report"
 	"sluice/loadtest/internal/stack"
 	"sluice/shared/faultproxy"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	feedConns    = 16
+	feedConns    = 64
 	restPatience = 2 * time.Minute // for what is left to be ordered after a scenario
 )
 
@@ -121,12 +122,32 @@ func (s *stage) while(feed func(context.Context) error) {
 	})
 }
 
-// demand keeps more waiting in every sale than the workers take between two looks.
+// demand keeps more waiting than the workers take between two looks. Where batches are
+// to be small, a sale has one of them at a time, and there are many sales: then the
+// worker cannot put more into a transaction, and always has another one to begin.
 func (s *stage) demand() {
+	waiting := largestDemand / len(s.feeds)
 	for _, f := range s.feeds {
-		s.while(func(ctx context.Context) error { return f.keepWaiting(ctx, int64(waitingDemand/len(s.feeds))) })
+		if s.run.Batch < orderrows.MaxBatch {
+			f.batch, waiting = s.run.Batch, 1
+		}
+		s.while(func(ctx context.Context) error { return f.keepWaiting(ctx, int64(waiting)) })
 	}
 }
+
+// sales for demand: at least so many, one for each order transaction that may be in
+// flight.
+func (r *run) sales(least int) []string {
+	if r.Batch < orderrows.MaxBatch {
+		return numbered(manySales)
+	}
+	return numbered(least)
+}
+
+const (
+	manySales     = 24
+	largestDemand = 32_000 // reservations
+)
 
 // pause waits; what goes wrong with the feeds meanwhile, or ends the run, is the error.
 func (s *stage) pause(d time.Duration) error {
@@ -143,10 +164,6 @@ func (s *stage) handOvers() (n int64) {
 	}
 	return n
 }
-
-// waitingDemand is how many reservations wait, in all sales together, when demand is not to be
-// the limit: those of a second at least.
-const waitingDemand = 32_000
 
 // stop ends the feeds and the watch, and says what went wrong with them.
 func (s *stage) stop() error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"sluice/loadtest/internal/orderrows"
 	"sluice/loadtest/internal/report"
 )
 
@@ -14,7 +13,7 @@ const throttleSales = 4
 
 // throttle takes away a part of what the database commits, and gives it back.
 func (r *run) throttle(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "throttle", "The database commits less, and then as much as before.", numbered(throttleSales), fixed(1)...)
+	s, err := r.open(ctx, "throttle", "The database commits less, and then as much as before.", r.sales(throttleSales), fixed(1)...)
 	if err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (s *stage) step(ctx context.Context, step Step, commits, best float64, f fi
 	f[bestFigure(step.Name)] = did.orders / best
 	f[name+"_orders_per_s"], f[name+"_best_fixed_orders_per_s"], f[name+"_commit_p90_ms"] = did.orders, best, millis(did.p90)
 	if left > 0 {
-		f[name+"_vs_admitted"] = did.orders / float64(left*orderrows.MaxBatch)
+		f[name+"_vs_admitted"] = did.orders / float64(left*s.run.Batch)
 	}
 	if ratios := p90Ratios(s.watch.since(judged)); len(ratios) > 0 {
 		f[p90Figure(step.Name)] = report.SpreadOf(ratios).Median
