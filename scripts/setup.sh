@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Sluice needs to build, test and run here, if it is missing:
-# redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, and
-# bin/nats-server at the version given as the first argument. Changes nothing on a
+# redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, Chromium
+# with a font (for tests of pages), and bin/nats-server at the version given as the first argument. Changes nothing on a
 # machine that has it all. Services of the system are never started or stopped.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,11 +30,24 @@ has_compiler() {
 # For tests that take a disk's power away; /usr/sbin may be off the PATH.
 has_ext4() { [ "$(uname)" != Linux ] || command -v mkfs.ext4 >/dev/null 2>&1 || [ -x /usr/sbin/mkfs.ext4 ]; }
 
+# Any name that chromedp looks for.
+has_chromium() {
+	for browser in chromium chromium-browser google-chrome google-chrome-stable headless-shell; do
+		command -v "$browser" >/dev/null 2>&1 && return 0
+	done
+	[ -x /Applications/Chromium.app/Contents/MacOS/Chromium ] || [ -x "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" ]
+}
+
+# Without one, text on a screenshot is boxes.
+has_font() { [ "$(uname)" != Linux ] || [ -n "$(fc-list 2>/dev/null | head -n 1)" ]; }
+
 missing_packages() {
 	has_redis || echo redis-server
 	has_postgres || echo postgresql
 	has_compiler || echo gcc libc6-dev
 	has_ext4 || echo e2fsprogs
+	has_chromium || echo chromium
+	has_font || echo fontconfig fonts-dejavu-core fonts-wqy-microhei
 }
 
 # as_root runs a command as root, without ever asking for a password.
@@ -69,8 +82,8 @@ install_packages() {
 	[ $# -gt 0 ] || return 0
 	if ! command -v apt-get >/dev/null 2>&1; then
 		fail "missing here: $*" \
-			"install redis-server 7 or newer, PostgreSQL 15 or newer (the server, with initdb), and a C compiler with headers" \
-			"(macOS: brew install redis postgresql@17 && xcode-select --install), then run it again;" \
+			"install redis-server 7 or newer, PostgreSQL 15 or newer (the server, with initdb), a C compiler with headers, and Chromium" \
+			"(macOS: brew install redis postgresql@17 chromium && xcode-select --install), then run it again;" \
 			"or run the stack in containers: docker compose up"
 	fi
 	can_be_root || fail "missing here: $*" "run: sudo apt-get install -y $*"

@@ -22,6 +22,7 @@ import (
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 	"sluice/worker/internal/adminapi"
+	"sluice/worker/internal/console"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
@@ -109,7 +110,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	var queue *jetqueue.Queue
 	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
 		"redis": p.stock.Ping, "nats": func(ctx context.Context) error { return queue.Flush(ctx) }, "postgres": p.store.Ping})
-	ops, admin, err := openOps(c, health, registry, p.log)
+	ops, admin, page, err := openOps(c, health, registry, p.log)
 	if err != nil {
 		return err
 	}
@@ -151,6 +152,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	loops.Go(func() { dependencies.Watch(ctx) })
 	loops.Go(func() { waiting.Run(ctx) })
 	loops.Go(func() { followPause(ctx, p.operators, pacer, p.log) })
+	loops.Go(func() { page.Run(ctx, shownOnCall(c, p, waiting)) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
@@ -160,17 +162,18 @@ func serve(ctx context.Context, c config, p parts) error {
 }
 
 // openOps takes the address of the ops listener. The admin API on it says that the
-// worker is starting until it is opened.
-func openOps(c config, health *service.Health, registry *prometheus.Registry, log *slog.Logger) (*service.Ops, *adminapi.API, error) {
+// worker is starting until it is opened, and so does the console until it runs.
+func openOps(c config, health *service.Health, registry *prometheus.Registry, log *slog.Logger) (*service.Ops, *adminapi.API, *console.Console, error) {
 	ops, err := service.NewOps(c.opsListen, health, registry)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	ops.GuardProfiles(c.adminToken)
 	admin := adminapi.New(c.adminToken, log)
 	ops.Handle("/admin/", admin)
 	ops.Handle("/openapi.yaml", httpapi.Description())
-	return ops, admin, nil
+	page, err := openConsole(ops, c, log)
+	return ops, admin, page, err
 }
 
 func storesOf(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, waiting *backlog.Watch, ackWait time.Duration) fulfil.Stores {

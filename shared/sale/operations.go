@@ -55,6 +55,24 @@ type Standing struct {
 	Adjusting int64 // adjustments that are not finished
 }
 
+// Describe is the sale in one word: what keeps it from being served at all (retired,
+// not_loaded, rebuilding), else what its buyers are told. A zero snapshot is one that
+// could not be read; now counts only then, else the clock that decides the window.
+func (st Standing) Describe(s Snapshot, now time.Time) string {
+	switch {
+	case st.Retired:
+		return "retired"
+	case st.Epoch == 0:
+		return "not_loaded"
+	case st.Rebuilding:
+		return "rebuilding"
+	}
+	if !s.Now.IsZero() {
+		now = s.Now
+	}
+	return string(DescribeState(PhaseAt(st.OpensAt, st.ClosesAt, now), st.Paused, s.SoldOut))
+}
+
 // LetterState is what became of a dead letter.
 type LetterState string
 

@@ -169,32 +169,14 @@ func (c call) describe(ctx context.Context, st sale.Standing) saleBody {
 		body.RedisState = redisLive
 		body.Redis = redisBodyOf(snap, handOff)
 	}
-	body.State = stateOf(st, snap)
+	body.State = st.Describe(snap, time.Now())
 	return body
-}
-
-// stateOf is a sale in one word: what keeps it from being served at all, else what
-// its buyers are told.
-func stateOf(st sale.Standing, snap sale.Snapshot) string {
-	switch {
-	case st.Retired:
-		return "retired"
-	case st.Epoch == 0:
-		return "not_loaded"
-	case st.Rebuilding:
-		return "rebuilding"
-	}
-	now := snap.Now // the clock that decides the window
-	if now.IsZero() {
-		now = time.Now()
-	}
-	return string(sale.DescribeState(sale.PhaseAt(st.OpensAt, st.ClosesAt, now), st.Paused, snap.SoldOut))
 }
 
 func bodyOf(st sale.Standing) saleBody {
 	tags := append([]string{}, st.Eligibility.Tags...)
 	return saleBody{
-		ID: st.ID, State: stateOf(st, sale.Snapshot{}), Kind: st.Kind, Title: st.Title, SKU: st.SKU, Price: st.PriceMinor, Currency: st.Currency,
+		ID: st.ID, State: st.Describe(sale.Snapshot{}, time.Now()), Kind: st.Kind, Title: st.Title, SKU: st.SKU, Price: st.PriceMinor, Currency: st.Currency,
 		PerUserLimit: st.PerUserLimit, Mode: st.Mode, Hold: st.Hold.Seconds(), Rebuy: st.RebuyAfterRelease, Weight: st.Weight,
 		Eligibility: eligibilityBody{
 			MinAccountAge: st.Eligibility.MinAccountAge.Seconds(), MinPaidOrders: st.Eligibility.MinPaidOrders,

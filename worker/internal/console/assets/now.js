@@ -1,0 +1,58 @@
+// The figures of all sales, and the pace.
+import { put, count, rate, span, drain, setLevel, time } from './format.js';
+import { state, now, ageOf, againstPromise } from './state.js';
+
+const is = (name) => document.querySelector(`[data-is="${name}"]`);
+const tile = document.getElementById('tile-age');
+const notice = document.getElementById('notice');
+
+// What holds the pace, in words.
+const limits = {
+  pace: 'The pace itself is the limit: it rises while the database keeps up.',
+  demand: 'Limited by demand: there is no more to do than this.',
+  consumers: 'Limited by consumers: all that are allowed are busy. More workers, or a higher -consumers, would do more.',
+  latency: 'Limited by latency: the database is slow even at the lowest pace.',
+  ceiling: 'Limited by the operators’ ceiling.',
+  errors: 'Limited by errors: time-outs or too many connections at the database.',
+};
+
+export function showNow() {
+  const t = state.frame.totals;
+  const age = ageOf(t), { part, word } = againstPromise(age), promise = state.frame.promise_seconds;
+  put(is('age'), t.waiting === 0 ? 'nothing' : span(age));
+  put(is('age-sub'), age == null ? 'its age is not watched by this worker' : promise ? `${t.waiting ? `${word}: ` : ''}promised are ${span(promise)}` : 'nothing is promised');
+  tile.classList.toggle('late', part > 1);
+  setLevel(tile.querySelector('.level'), part);
+  put(is('waiting'), count(t.waiting));
+  put(is('waiting-sub'), t.waiting ? `time to drain: ${drain(t.waiting, t.settling)}` : 'nothing is to be drained');
+  put(is('accepting'), rate(t.accepting));
+  put(is('settling'), rate(t.settling));
+  showPace(state.frame.pace);
+  showNotice(state.frame.read);
+}
+
+function showPace(p) {
+  document.getElementById('pace').hidden = !p;
+  if (!p) return;
+  put(is('pace'), p.paused ? 'Paused' : `${rate(p.orders_per_second)} orders a second`);
+  put(is('limit'), p.paused ? 'An operator paused the pace: nothing is ordered here.' : limits[p.limited_by] ?? '');
+  const part = p.target_ms > 0 ? p.p90_ms / p.target_ms : 0;
+  put(is('p90'), `${rate(p.p90_ms)} ms, target ${rate(p.target_ms)} ms${part > 1 ? ': over' : ''}`);
+  setLevel(document.getElementById('p90-level'), part);
+  put(is('consumers'), `${p.consumers} of at most ${p.consumers_max}`);
+  put(is('in-flight'), count(p.in_flight));
+  put(is('wanted'), count(p.workers_wanted));
+}
+
+// showNotice says what could not be read for a while, though this page is live.
+function showNotice(read) {
+  const old = [];
+  for (const [what, at] of [['The list of sales (Postgres)', read.sales], ['Alerts', state.frame.alerts && read.alerts]]) {
+    if (at && now() - at > 20000) old.push(`${what} could not be read since ${time(at)}.`);
+  }
+  if (read.sales == null) old.push('The list of sales was not read yet: Postgres does not answer.');
+  const cut = [...state.sales.values()].filter((s) => s.redis_state === 'unreachable').length;
+  if (cut) old.push(`Redis does not answer for ${cut} ${cut === 1 ? 'sale' : 'sales'}: their figures are old.`);
+  notice.hidden = old.length === 0;
+  put(notice, old.join(' '));
+}

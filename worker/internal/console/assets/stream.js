@@ -1,0 +1,50 @@
+// The connection: events once a second, and what is said when they stop.
+import { time, span } from './format.js';
+
+const lateAfter = 4000; // without an event
+let source, last = 0, retry;
+
+const root = document.documentElement;
+const words = document.getElementById('link-text');
+
+function show(link, text) {
+  if (root.dataset.link !== link) root.dataset.link = link;
+  if (words.textContent !== text) words.textContent = text;
+}
+
+// connect hands every frame to take, and comes back by itself when the stream ends.
+export function connect(take) {
+  clearTimeout(retry);
+  source?.close();
+  source = new EventSource('/console/events');
+  source.onmessage = (e) => {
+    take(JSON.parse(e.data));
+    last = Date.now();
+    show('live', `Live, ${time(last)}`);
+  };
+  source.onerror = () => {
+    if (source.readyState === EventSource.CLOSED) again(take);
+  };
+}
+
+// again is for what the browser does not try again by itself: an answer that is no stream.
+async function again(take) {
+  retry = setTimeout(() => connect(take), 1500 + Math.random() * 1500);
+  const session = await fetch('/console/session').then((r) => r.json(), () => null);
+  if (session && !session.signed_in) {
+    clearTimeout(retry);
+    last = -1;
+    show('over', 'Your session is over: reload to sign in');
+  }
+}
+
+setInterval(() => {
+  if (last < 0) return;
+  const silent = Date.now() - last;
+  if (last === 0) show('connecting', 'Connecting…');
+  else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)} (${span(Math.round(silent / 1000))})`);
+}, 1000);
+
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && last > 0 && Date.now() - last > lateAfter && source.readyState === EventSource.CLOSED) source.onerror();
+});

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestSessions_EndByThemselvesAndWithTheToken(t *testing.T) {
+	t.Parallel()
+	s, now := newSessions("one"), time.Now()
+	cookie := s.begin(now)
+	if s.until(cookie, now.Add(sessionLife-2*time.Second)).IsZero() || !s.until(cookie, now.Add(sessionLife)).IsZero() {
+		t.Error("a session does not last as long as it should")
+	}
+	if !newSessions("another").until(cookie, now).IsZero() {
+		t.Error("a session outlives its token")
+	}
+	if s.begin(now) == cookie {
+		t.Error("two sessions are the same")
+	}
+}
+
+func TestSessions_RememberNotTooManyThatWereEnded(t *testing.T) {
+	t.Parallel()
+	s, now := newSessions("one"), time.Now()
+	for range 2 * maxEnded {
+		s.end(s.begin(now), now)
+	}
+	if len(s.ended) > maxEnded {
+		t.Errorf("%d are remembered", len(s.ended))
+	}
+}
+
+func TestTries_RememberNotTooManyAddresses(t *testing.T) {
+	t.Parallel()
+	tr := newTries()
+	now := time.Now()
+	for i := range 3 * maxTriers {
+		tr.failed(fmt.Sprint(i), now)
+	}
+	if len(tr.by) > maxTriers {
+		t.Errorf("%d addresses are remembered", len(tr.by))
+	}
+	for range wrongTokens {
+		tr.failed("x", now)
+	}
+	if tr.allowed("x", now) || !tr.allowed("x", now.Add(wrongEvery)) || !tr.allowed("y", now) {
+		t.Error("who tried too often is not the one who must wait, or waits too long")
+	}
+}

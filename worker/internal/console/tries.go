@@ -1,0 +1,71 @@
+package console
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+const (
+	wrongTokens = 5                // that an address may show at once
+	wrongEvery  = 10 * time.Second // for another one
+	maxTriers   = 1000             // addresses that are remembered
+)
+
+// tries count the wrong tokens that each address has shown.
+type tries struct {
+	mu sync.Mutex
+	by map[string]*rate.Limiter
+}
+
+func newTries() *tries { return &tries{by: map[string]*rate.Limiter{}} }
+
+// allowed reports whether an address may show a token now.
+func (t *tries) allowed(address string, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.by[address]
+	return l == nil || l.TokensAt(now) >= 1
+}
+
+// failed notes that an address has shown a wrong token.
+func (t *tries) failed(address string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.by[address]
+	if l == nil {
+		l = rate.NewLimiter(rate.Every(wrongEvery), wrongTokens)
+		t.forget(now)
+		t.by[address] = l
+	}
+	l.AllowN(now, 1)
+}
+
+// forget makes room: for those who have been quiet, else for any one.
+func (t *tries) forget(now time.Time) {
+	if len(t.by) < maxTriers {
+		return
+	}
+	for address, l := range t.by {
+		if l.TokensAt(now) >= wrongTokens {
+			delete(t.by, address)
+		}
+	}
+	for address := range t.by {
+		if len(t.by) < maxTriers {
+			return
+		}
+		delete(t.by, address)
+	}
+}
+
+// addressOf is who connects, without the port.
+func addressOf(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr
+}
