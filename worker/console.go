@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 
 	"sluice/shared/backlog"
@@ -19,12 +20,14 @@ func openConsole(ops *service.Ops, c config, log *slog.Logger) (*console.Console
 	return page, nil
 }
 
-// shownOnCall is what the console reads. It has the operators' connections to Postgres.
-func shownOnCall(c config, p parts, waiting *backlog.Watch) console.Sources {
-	return console.Sources{
+// shownOnCall has the console show what there is. It has the operators' connections to
+// Postgres.
+func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watch) func(context.Context) {
+	sources := console.Sources{
 		Sales: p.operators, Redis: p.stock, Promise: c.promise,
 		Backlog: func() []console.Backlog { return converted(waiting.All(), backlogShown) },
 	}
+	return func(ctx context.Context) { page.Run(ctx, sources) }
 }
 
 func backlogShown(s backlog.Sale) console.Backlog {

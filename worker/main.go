@@ -146,13 +146,11 @@ func serve(ctx context.Context, c config, p parts) error {
 
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	for _, run := range append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...) {
+	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
+	for _, run := range append(running, dependencies.Watch, waiting.Run, shownOnCall(page, c, p, waiting)) {
 		loops.Go(func() { run(ctx) })
 	}
-	loops.Go(func() { dependencies.Watch(ctx) })
-	loops.Go(func() { waiting.Run(ctx) })
 	loops.Go(func() { followPause(ctx, p.operators, pacer, p.log) })
-	loops.Go(func() { page.Run(ctx, shownOnCall(c, p, waiting)) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)
