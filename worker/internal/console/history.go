@@ -5,7 +5,7 @@ import "time"
 const (
 	historySpan = 10 * time.Minute
 	maxPoints   = int(historySpan / lookEvery)
-	maxSeries   = 256 // sales that have a history of their own: 10 KiB each
+	maxSeries   = 256 // sales that have a history of their own: 24 KiB each
 )
 
 // point is what the charts show of one moment. What is not known is negative.

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	lookEvery    = time.Second
-	idleLooks    = 5 // ticks between two looks while no page is open
-	salesEvery   = 3 * time.Second
-	alertsEvery  = 2 * time.Second
-	idleFactor   = 5                      // by which lists are read less often then
-	redisWithin  = 800 * time.Millisecond // all sales together: a look must not delay the next
-	listWithin   = 2 * time.Second
-	readingAtOne = 8 // sales that are read from Redis at a time
+	lookEvery     = time.Second
+	idleLooks     = 5 // ticks between two looks while no page is open
+	salesEvery    = 3 * time.Second
+	alertsEvery   = 2 * time.Second
+	idleFactor    = 5                      // by which lists are read less often then
+	redisWithin   = 800 * time.Millisecond // all sales together: a look must not delay the next
+	listWithin    = 2 * time.Second
+	readingAtOnce = 4 // sales: the connections are for orders first
 )
 
 // watch reads the sources and tells the hub.
@@ -157,7 +157,7 @@ func (w *watch) readRedis(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
 	var reading errgroup.Group
-	reading.SetLimit(readingAtOne)
+	reading.SetLimit(readingAtOnce)
 	for _, t := range w.sales {
 		if t.standing.Epoch == 0 {
 			continue

@@ -41,6 +41,7 @@ function draw(all, choose) {
   const past = (all ?? []).filter((a) => a.state === 'resolved');
   $('alert-list').replaceChildren(...[...firing, ...pending].map((a) => itemOf(a, choose)));
   $('alert-none').hidden = firing.length + pending.length > 0;
+  $('alert-none').className = all ? 'calm' : 'soft';
   put($('alert-none'), all ? 'Nothing fires, nothing is pending.' : 'This worker watches no alerts.');
   put($('alert-count'), [firing.length && `${firing.length} firing`, pending.length && `${pending.length} pending`].filter(Boolean).join(', '));
   $('alert-past').hidden = past.length === 0;

@@ -66,7 +66,7 @@ function funnel(s) {
   const list = el('dl', { class: 'funnel' });
   const steps = [['Units in total', s.total], ['Reservations accepted', r?.rank], ['Served with an outcome', r?.served], ['Orders that hold a unit', s.held], ['Not paid yet', r?.unpaid], ['Units given back', r?.given]];
   for (const [word, n] of steps) {
-    const bar = level();
+    const bar = el('dd', { class: 'level', 'aria-hidden': 'true' }, el('i'));
     setLevel(bar, (n ?? 0) / most);
     bar.classList.remove('late', 'near');
     list.append(el('dt', {}, word), bar, el('dd', {}, count(n)));

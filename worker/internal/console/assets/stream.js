@@ -1,15 +1,17 @@
 // The connection: events once a second, and what is said when they stop.
-import { time, span } from './format.js';
+import { put, time, span } from './format.js';
 
 const lateAfter = 4000; // without an event
 let source, last = 0, retry;
 
 const root = document.documentElement;
-const words = document.getElementById('link-text');
+const words = document.getElementById('link-text'), aside = document.getElementById('link-time');
 
-function show(link, text) {
+// show says how the connection is; what changes every second stands beside what is read out.
+function show(link, text, moment = '') {
   if (root.dataset.link !== link) root.dataset.link = link;
-  if (words.textContent !== text) words.textContent = text;
+  put(words, text);
+  put(aside, moment);
 }
 
 // connect hands every frame to take, and comes back by itself when the stream ends.
@@ -20,7 +22,7 @@ export function connect(take) {
   source.onmessage = (e) => {
     take(JSON.parse(e.data));
     last = Date.now();
-    show('live', `Live, ${time(last)}`);
+    show('live', 'Live', time(last));
   };
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) again(take);
@@ -42,7 +44,7 @@ setInterval(() => {
   if (last < 0) return;
   const silent = Date.now() - last;
   if (last === 0) show('connecting', 'Connecting…');
-  else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)} (${span(Math.round(silent / 1000))})`);
+  else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)}`, span(Math.round(silent / 1000)));
 }, 1000);
 
 document.addEventListener('visibilitychange', () => {
