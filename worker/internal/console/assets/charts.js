@@ -57,7 +57,7 @@ export class Chart {
       },
       axes: [
         { ...axis, grid: { show: false }, space: 70, size: 26, values: (_, ts) => ts.map((t) => clock.format(t * 1000)) },
-        ...scales.map((s, i) => ({ ...axis, scale: s, side: i ? 1 : 3, grid: { ...axis.grid, show: i === 0 }, size: 50, space: 32, values: (_, vs) => vs.map((v) => short(v, this.lines.find((l) => l.scale === s))) })),
+        ...scales.map((s, i) => ({ ...axis, scale: s, side: i ? 1 : 3, grid: { ...axis.grid, show: i === 0 }, size: 50, space: 32, ...(this.lines.some((l) => l.scale === s && l.whole) && { incrs: wholes }), values: (_, vs) => vs.map((v) => short(v, this.lines.find((l) => l.scale === s))) })),
       ],
       series: [{}, ...this.lines.map((l) => ({ scale: l.scale, stroke: css(l.color), width: 2, dash: dashes[l.dash], points: { show: false }, fill: l.fill ? `${css(l.color)}22` : undefined, spanGaps: false }))],
     }, this.data, this.box);
@@ -85,6 +85,8 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const short = (v, line) => compact.format(v) + (line.unit ?? '');
 
+const wholes = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
+
 function niceAbove(max) {
   if (!(max > 0)) return 1;
   const step = 10 ** Math.floor(Math.log10(max));
@@ -108,7 +110,7 @@ const seconds = (v) => span(v), each = (v) => rate(v), ms = (v) => `${rate(v)} m
 export const backlogLines = [
   { column: 'age', label: 'oldest', color: '--blue', dash: 'solid', scale: 's', unit: ' s', write: seconds, fill: true },
   { column: 'promise', label: 'promised', color: '--bad', dash: 'dotted', scale: 's', unit: ' s', write: seconds },
-  { column: 'waiting', label: 'waiting', color: '--amber', dash: 'dashed', scale: 'n', write: each },
+  { column: 'waiting', label: 'waiting', color: '--amber', dash: 'dashed', scale: 'n', whole: true, write: each },
 ];
 export const flowLines = [
   { column: 'accepting', label: 'accepted', color: '--violet', dash: 'dashed', scale: 'n', write: each },

@@ -30,7 +30,7 @@ export function showDetail() {
     drawn = s;
   }
   const age = ageOf(s), { part, word } = againstPromise(age), promise = state.frame.promise_seconds;
-  put(body.querySelector('[data-age]'), s.waiting === 0 ? 'nothing waits' : age == null ? 'not watched' : `${span(age)}${promise ? ` of ${span(promise)} promised: ${word}` : ''}`);
+  put(body.querySelector('[data-age]'), s.waiting === 0 ? 'nothing waits' : age == null ? 'not known' : `${span(age)}${promise ? ` of ${span(promise)} promised: ${word}` : ''}`);
   setLevel(body.querySelector('[data-age-bar]'), part);
 }
 

@@ -19,11 +19,12 @@ export function span(s) {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+const dateOfYear = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' });
 export const time = (ms) => clock.format(ms);
 export const utc = (ms) => new Date(ms).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
 
 // moment is a <time> in local time, with UTC as its title.
-export function moment(ms, format = date) {
+export function moment(ms, format = new Date(ms).getFullYear() === new Date().getFullYear() ? date : dateOfYear) {
   const e = el('time', {}, format.format(ms));
   e.dateTime = new Date(ms).toISOString();
   e.title = utc(ms);

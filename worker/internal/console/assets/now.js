@@ -20,7 +20,7 @@ export function showNow() {
   const t = state.frame.totals;
   const age = ageOf(t), { part, word } = againstPromise(age), promise = state.frame.promise_seconds;
   put(is('age'), t.waiting === 0 ? 'nothing' : span(age));
-  put(is('age-sub'), age == null ? 'its age is not watched by this worker' : promise ? `${t.waiting ? `${word}: ` : ''}promised are ${span(promise)}` : 'nothing is promised');
+  put(is('age-sub'), age == null ? 'since when is not known' : promise ? `${t.waiting ? `${word}: ` : ''}promised are ${span(promise)}` : 'nothing is promised');
   tile.classList.toggle('late', part > 1);
   setLevel(tile.querySelector('.level'), part);
   put(is('waiting'), count(t.waiting));
