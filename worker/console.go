@@ -7,6 +7,7 @@ import (
 	"sluice/shared/backlog"
 	"sluice/shared/service"
 	"sluice/worker/internal/console"
+	"sluice/worker/internal/pacing"
 )
 
 // openConsole serves the on-call page beside the admin API.
@@ -22,10 +23,11 @@ func openConsole(ops *service.Ops, c config, log *slog.Logger) (*console.Console
 
 // shownOnCall has the console show what there is. It has the operators' connections to
 // Postgres.
-func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watch) func(context.Context) {
+func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watch, pacer *pacing.Pacer) func(context.Context) {
 	sources := console.Sources{
 		Sales: p.operators, Redis: p.stock, Promise: c.promise,
 		Backlog: func() []console.Backlog { return converted(waiting.All(), backlogShown) },
+		Pace:    func() console.Pace { return paceShown(pacer.State()) },
 	}
 	return func(ctx context.Context) { page.Run(ctx, sources) }
 }
@@ -36,4 +38,11 @@ func backlogShown(s backlog.Sale) console.Backlog {
 		b.DrainRate = -1
 	}
 	return b
+}
+
+func paceShown(s pacing.State) console.Pace {
+	return console.Pace{
+		Paused: s.Paused, Orders: s.Pace, P90: s.P90, Target: s.Target, LimitedBy: string(s.LimitedBy),
+		Consumers: s.Consumers, ConsumersMax: s.ConsumersMax, InFlight: s.InFlight, WorkersWanted: s.WorkersWanted,
+	}
 }

@@ -147,10 +147,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	var loops sync.WaitGroup
 	defer loops.Wait()
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
-	for _, run := range append(running, dependencies.Watch, waiting.Run, shownOnCall(page, c, p, waiting)) {
+	pause := func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
+	for _, run := range append(running, dependencies.Watch, waiting.Run, pause, shownOnCall(page, c, p, waiting, pacer)) {
 		loops.Go(func() { run(ctx) })
 	}
-	loops.Go(func() { followPause(ctx, p.operators, pacer, p.log) })
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

@@ -85,7 +85,10 @@ func pointOfAll(now time.Time, f *frame) point {
 		Waiting: f.Totals.Waiting, Oldest: f.Totals.Oldest, AgeKnown: f.Totals.AgeKnown, Accepting: f.Totals.Accepting, Draining: f.Totals.Settling,
 	})
 	if f.Pace != nil {
-		p.pace, p.p90, p.target = float32(f.Pace.Orders), float32(f.Pace.P90), float32(f.Pace.Target)
+		p.pace, p.target = float32(f.Pace.Orders), float32(f.Pace.Target)
+		if f.Pace.P90 > 0 {
+			p.p90 = float32(f.Pace.P90)
+		}
 	}
 	return p
 }

@@ -232,7 +232,7 @@ func TestPage_KeysReachEverything(t *testing.T) {
 	signIn(b, w.url())
 	b.Await("every sale is listed", `document.querySelectorAll('#sale-rows tr').length === 200`)
 	worst := b.Text(`document.querySelector('#sale-rows small').textContent`)
-	for _, stop := range []string{"#sales", "#alerts", "#charts", "#sales", "/console/runbook", "Sign out", "filter", worst} {
+	for _, stop := range []string{"#sales", "#alerts", "#charts", "#sales", "/console/runbook", "Sign out", "Pause or resume: the admin API's commands", "filter", worst} {
 		b.Do(chromedp.KeyEvent(kb.Tab))
 		if got := b.Text(active); got != stop {
 			t.Errorf("Tab reaches %q, want %q", got, stop)
@@ -282,7 +282,7 @@ func TestPage_FitsAPhoneAndCanBeRead(t *testing.T) {
 	b.Picture("phone")
 	b.Do(chromedp.Click("#sale-rows button", chromedp.ByQuery))
 	b.Await("the sale is shown", active+` === 'sale-title'`)
-	b.Do(chromedp.Click("#commands summary", chromedp.ByQuery))
+	b.Do(chromedp.Click("#sale .commands summary", chromedp.ByQuery))
 	fits("a sale")
 	b.Show(browsertest.Phone)
 	b.Picture("phone-sale")

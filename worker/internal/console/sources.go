@@ -41,9 +41,9 @@ type Backlog struct {
 // Pace is what this worker allows itself.
 type Pace struct {
 	Paused                            bool
-	Orders                            float64 // a second
-	P90, Target                       time.Duration
-	LimitedBy                         string // pace, demand, consumers, latency, ceiling or errors
+	Orders                            float64       // a second
+	P90, Target                       time.Duration // of order transactions; P90 is 0 before the first
+	LimitedBy                         string        // pace, demand, consumers, latency, ceiling or errors
 	Consumers, ConsumersMax, InFlight int
 	WorkersWanted                     int
 }

@@ -2,6 +2,7 @@
 import { el, put, count, rate, span, drain, moment, momentOfDay, states, level, setLevel } from './format.js';
 import { state, ageOf, againstPromise } from './state.js';
 import { flagsOf, meaning } from './flags.js';
+import { ofSale } from './commands.js';
 
 const panel = document.getElementById('sale');
 const body = document.getElementById('sale-body');
@@ -12,7 +13,7 @@ export function openDetail() {
   panel.hidden = false;
   split.classList.add('with-sale');
   drawn = null;
-  document.querySelector('#commands div').replaceChildren(...commands(state.selected));
+  document.querySelector('#sale .commands div').replaceChildren(...ofSale(state.selected));
   panel.scrollTop = 0;
 }
 
@@ -82,30 +83,4 @@ function backlog(s) {
     ['Accepted a second', rate(s.accepting)], ['Drained a second', rate(s.draining)], ['Time to drain', drain(s.waiting, s.draining)],
   ];
   return el('div', {}, el('h3', {}, 'Backlog'), el('dl', { class: 'facts' }, ...facts.map(([k, v]) => el('div', {}, el('dt', {}, k), el('dd', {}, v)))));
-}
-
-// commands are for a shell: this page itself changes nothing.
-function commands(id) {
-  const call = (method, path, data) =>
-    `curl -s${method === 'GET' ? '' : ` -X ${method}`} -H "Authorization: Bearer $SLUICE_ADMIN_TOKEN" -H "Sluice-Operator: $USER"${data ? ` \\\n  -d '${data}'` : ''} \\\n  "${location.origin}/admin/v1/${path}"`;
-  const list = [
-    ['Stop new attempts', call('POST', `sales/${id}/pause`)], ['Take attempts again', call('POST', `sales/${id}/resume`)],
-    ['Make its state in Redis anew', call('POST', `sales/${id}/rebuild`)], ['Add 10 units, once an id', call('POST', `sales/${id}/stock`, '{"adjustment_id": "restock-1", "delta": 10}')],
-    ['Do the stores agree?', call('GET', `sales/${id}/audit?wait=10`)], ['Who changed what?', call('GET', `audit-log?sale=${id}`)], ['Close it early, for good', call('POST', `sales/${id}/close`)],
-  ];
-  return [el('p', { class: 'soft' }, 'In a shell that has the admin token. Every change goes to the audit log.'), ...list.flatMap(([what, text]) => {
-    const pre = el('pre', {}, text);
-    return [el('div', { class: 'command' }, el('span', {}, what), copier(text, what)), pre];
-  })];
-}
-
-// copier is nothing where the browser gives no clipboard: on a page without TLS from afar.
-function copier(text, what) {
-  if (!navigator.clipboard) return null;
-  const b = el('button', { type: 'button', 'aria-label': `Copy: ${what}` }, 'Copy');
-  b.onclick = async () => {
-    await navigator.clipboard.writeText(text).then(() => put(b, 'Copied'), () => put(b, 'Not copied'));
-    setTimeout(() => put(b, 'Copy'), 2000);
-  };
-  return b;
 }

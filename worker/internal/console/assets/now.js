@@ -1,15 +1,17 @@
 // The figures of all sales, and the pace.
 import { put, count, rate, span, drain, setLevel, time } from './format.js';
 import { state, now, ageOf, againstPromise } from './state.js';
+import { ofPace } from './commands.js';
 
 const is = (name) => document.querySelector(`[data-is="${name}"]`);
 const tile = document.getElementById('tile-age');
+document.querySelector('#pace .commands div').append(...ofPace());
 const notice = document.getElementById('notice');
 
 // What holds the pace, in words.
 const limits = {
   pace: 'The pace itself is the limit: it rises while the database keeps up.',
-  demand: 'Limited by demand: there is no more to do than this.',
+  demand: 'Allowed are as many; limited by demand: there is no more to order.',
   consumers: 'Limited by consumers: all that are allowed are busy. More workers, or a higher -consumers, would do more.',
   latency: 'Limited by latency: the database is slow even at the lowest pace.',
   ceiling: 'Limited by the operators’ ceiling.',
@@ -34,10 +36,10 @@ export function showNow() {
 function showPace(p) {
   document.getElementById('pace').hidden = !p;
   if (!p) return;
-  put(is('pace'), p.paused ? 'Paused' : `${rate(p.orders_per_second)} orders a second`);
+  put(is('pace'), p.paused ? 'Paused' : `${count(p.orders_per_second)} orders a second`);
   put(is('limit'), p.paused ? 'An operator paused the pace: nothing is ordered here.' : limits[p.limited_by] ?? '');
   const part = p.target_ms > 0 ? p.p90_ms / p.target_ms : 0;
-  put(is('p90'), `${rate(p.p90_ms)} ms, target ${rate(p.target_ms)} ms${part > 1 ? ': over' : ''}`);
+  put(is('p90'), p.p90_ms === 0 ? `none yet, target ${rate(p.target_ms)} ms` : `${rate(p.p90_ms)} ms, target ${rate(p.target_ms)} ms${part > 1 ? ': over' : ''}`);
   setLevel(document.getElementById('p90-level'), part);
   put(is('consumers'), `${p.consumers} of at most ${p.consumers_max}`);
   put(is('in-flight'), count(p.in_flight));
