@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -26,6 +27,15 @@ func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upke
 		})
 	}
 	return append(endings(c, p, queue, measures), converge.Run, keep, expiry.Run, rebuilds.Run, reconciler.Run)
+}
+
+// runAll runs loops until ctx ends; wait returns once all have.
+func runAll(ctx context.Context, loops []func(context.Context)) (wait func()) {
+	var running sync.WaitGroup
+	for _, run := range loops {
+		running.Go(func() { run(ctx) })
+	}
+	return running.Wait
 }
 
 // failpoints are all that this program knows.

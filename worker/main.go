@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -144,13 +143,9 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer serveBuyers(ctx, listener, c.drain, func(err error) { end(err) }, p.log)()
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
-	var loops sync.WaitGroup
-	defer loops.Wait()
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
 	pause := func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
-	for _, run := range append(running, dependencies.Watch, waiting.Run, pause, shownOnCall(page, c, p, waiting, pacer)) {
-		loops.Go(func() { run(ctx) })
-	}
+	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, shownOnCall(page, c, p, waiting, pacer)))()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

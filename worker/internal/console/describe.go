@@ -32,16 +32,15 @@ func (w *watch) describe(now time.Time, f *frame) {
 	if w.sources.Pace != nil {
 		f.Pace = bodyOfPace(w.sources.Pace())
 	}
+	if w.sources.Alerts != nil {
+		f.Alerts = &[]alertBody{}
+		for _, a := range w.sources.Alerts() {
+			*f.Alerts = append(*f.Alerts, bodyOfAlert(a))
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f.Read.Sales = moment(w.standingsAt)
-	if w.sources.Alerts != nil {
-		alerts := make([]alertBody, len(w.alerts))
-		for i, a := range w.alerts {
-			alerts[i] = bodyOfAlert(a)
-		}
-		f.Alerts, f.Read.Alerts = &alerts, moment(w.alertsReadAt)
-	}
+	f.SalesAt = moment(w.standingsAt)
 }
 
 // backlog is by sale; empty where nobody watches it.

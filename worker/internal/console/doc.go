@@ -5,7 +5,7 @@
 //	sales in Postgres  ── every 3 s ──┐
 //	snapshots in Redis ── every 1 s ──┤                     ┌─► stream of a page
 //	backlog, pace      ── memory ─────┼─► watch ──► hub ────┼─► stream of a page
-//	alerts             ── every 2 s ──┘      └► history     └─► a slow one is dropped
+//	alerts             ── memory ─────┘      └► history     └─► a slow one is dropped
 //
 // While no page is open the watch looks every 5 s only, for the charts' sake: a page that
 // is opened has the last ten minutes. A page gets everything when it connects, then once a

@@ -12,19 +12,13 @@ type frame struct {
 	Now     int64             `json:"now"`
 	Full    bool              `json:"full"`
 	Promise float64           `json:"promise_seconds"` // 0 for none
-	Read    readTimes         `json:"read"`
-	Sales   []json.RawMessage `json:"sales"` // changed ones, unless full
+	SalesAt *int64            `json:"sales_at"`        // when the list of sales was last read; null for never
+	Sales   []json.RawMessage `json:"sales"`           // changed ones, unless full
 	Gone    []string          `json:"gone"`
 	Totals  totals            `json:"totals"`
 	Pace    *paceBody         `json:"pace"`   // null where it is not watched
 	Alerts  *[]alertBody      `json:"alerts"` // likewise
 	History *columns          `json:"history,omitempty"`
-}
-
-// readTimes say when what is shown was last read; null for never.
-type readTimes struct {
-	Sales  *int64 `json:"sales"`
-	Alerts *int64 `json:"alerts"`
 }
 
 // totals are of all sales.

@@ -103,10 +103,10 @@ func (f *night) alert(a ...console.Alert) {
 	f.alerts = a
 }
 
-func (f *night) listAlerts(context.Context) ([]console.Alert, error) {
+func (f *night) listAlerts() []console.Alert {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.alerts, nil
+	return f.alerts
 }
 
 func (f *night) pace() console.Pace {

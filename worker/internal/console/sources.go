@@ -18,15 +18,15 @@ type snapshots interface {
 	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
 }
 
-// Sources are what the console shows. The functions answer from memory, or within their
-// context; one that is nil is of something that this worker does not watch.
+// Sources are what the console shows. The functions answer from memory; one that is nil is
+// of something that this worker does not watch.
 type Sources struct {
 	Sales   sales
 	Redis   snapshots
 	Backlog func() []Backlog
 	Promise time.Duration // most that a reservation may wait; 0 for no promise
 	Pace    func() Pace
-	Alerts  func(context.Context) ([]Alert, error)
+	Alerts  func() []Alert
 }
 
 // Backlog is what of a sale was accepted and is not yet settled.

@@ -16,11 +16,10 @@ const (
 	lookEvery     = time.Second
 	idleLooks     = 5 // ticks between two looks while no page is open
 	salesEvery    = 3 * time.Second
-	alertsEvery   = 2 * time.Second
-	idleFactor    = 5                      // by which lists are read less often then
-	redisWithin   = 800 * time.Millisecond // all sales together: a look must not delay the next
+	idleLists     = 5 // likewise of the list of sales
 	listWithin    = 2 * time.Second
-	readingAtOnce = 4 // sales: the connections are for orders first
+	redisWithin   = 800 * time.Millisecond // all sales together: a look must not delay the next
+	readingAtOnce = 4                      // sales: the connections are for orders first
 )
 
 // watch reads the sources and tells the hub.
@@ -31,11 +30,9 @@ type watch struct {
 	faults  service.Quiet
 	sales   map[string]*tracked // of the loop that looks
 
-	mu           sync.Mutex // what the loops that read lists found
-	standings    []sale.Standing
-	standingsAt  time.Time
-	alerts       []Alert
-	alertsReadAt time.Time
+	mu          sync.Mutex // what the loop that lists sales found
+	standings   []sale.Standing
+	standingsAt time.Time
 }
 
 func newWatch(s Sources, h *hub, log *slog.Logger) *watch {
@@ -46,12 +43,8 @@ func newWatch(s Sources, h *hub, log *slog.Logger) *watch {
 func (w *watch) run(ctx context.Context) {
 	var loops sync.WaitGroup
 	defer loops.Wait()
-	w.read(ctx, w.readStandings) // a look before that would see no sales
-	loops.Go(func() { w.repeat(ctx, salesEvery, w.readStandings) })
-	if w.sources.Alerts != nil {
-		w.read(ctx, w.readAlerts)
-		loops.Go(func() { w.repeat(ctx, alertsEvery, w.readAlerts) })
-	}
+	w.readStandings(ctx) // a look before that would see no sales
+	loops.Go(func() { w.listSales(ctx) })
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for tick := 0; ; tick++ {
@@ -66,9 +59,9 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// repeat reads a list every so often; less often while no page is open.
-func (w *watch) repeat(ctx context.Context, every time.Duration, list func(context.Context) error) {
-	ticker := time.NewTicker(every)
+// listSales reads the list every so often; less often while no page is open.
+func (w *watch) listSales(ctx context.Context) {
+	ticker := time.NewTicker(salesEvery)
 	defer ticker.Stop()
 	for tick := 1; ; tick++ {
 		select {
@@ -76,41 +69,26 @@ func (w *watch) repeat(ctx context.Context, every time.Duration, list func(conte
 			return
 		case <-ticker.C:
 		}
-		if w.hub.watched() || tick%idleFactor == 0 {
-			w.read(ctx, list)
+		if w.hub.watched() || tick%idleLists == 0 {
+			w.readStandings(ctx)
 		}
 	}
 }
 
-// read reads a list; what cannot be read stays as it was, and pages say since when.
-func (w *watch) read(ctx context.Context, list func(context.Context) error) {
+// readStandings reads the list; one that cannot be read stays, and pages say since when.
+func (w *watch) readStandings(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	if err := list(bounded); err != nil && ctx.Err() == nil && w.faults.Allow() {
-		w.log.Warn("console cannot read", "error", err)
-	}
-}
-
-func (w *watch) readStandings(ctx context.Context) error {
-	all, err := w.sources.Sales.Standings(ctx, "")
+	all, err := w.sources.Sales.Standings(bounded, "")
 	if err != nil {
-		return err
+		if ctx.Err() == nil && w.faults.Allow() {
+			w.log.Warn("console cannot list the sales", "error", err)
+		}
+		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.standings, w.standingsAt = all, time.Now()
-	return nil
-}
-
-func (w *watch) readAlerts(ctx context.Context) error {
-	all, err := w.sources.Alerts(ctx)
-	if err != nil {
-		return err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.alerts, w.alertsReadAt = all, time.Now()
-	return nil
 }
 
 // look reads what changes fast and tells the pages.

@@ -30,7 +30,7 @@ export function showNow() {
   put(is('accepting'), rate(t.accepting));
   put(is('settling'), rate(t.settling));
   showPace(state.frame.pace);
-  showNotice(state.frame.read);
+  showNotice(state.frame.sales_at);
 }
 
 function showPace(p) {
@@ -47,12 +47,10 @@ function showPace(p) {
 }
 
 // showNotice says what could not be read for a while, though this page is live.
-function showNotice(read) {
+function showNotice(listed) {
   const old = [];
-  for (const [what, at] of [['The list of sales (Postgres)', read.sales], ['Alerts', state.frame.alerts && read.alerts]]) {
-    if (at && now() - at > 20000) old.push(`${what} could not be read since ${time(at)}.`);
-  }
-  if (read.sales == null) old.push('The list of sales was not read yet: Postgres does not answer.');
+  if (listed && now() - listed > 20000) old.push(`The list of sales (Postgres) could not be read since ${time(listed)}.`);
+  if (listed == null) old.push('The list of sales was not read yet: Postgres does not answer.');
   const cut = [...state.sales.values()].filter((s) => s.redis_state === 'unreachable').length;
   if (cut) old.push(`Redis does not answer for ${cut} ${cut === 1 ? 'sale' : 'sales'}: their figures are old.`);
   notice.hidden = old.length === 0;
