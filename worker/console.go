@@ -12,7 +12,7 @@ import (
 
 // openConsole serves the on-call page beside the admin API.
 func openConsole(ops *service.Ops, c config, log *slog.Logger) (*console.Console, error) {
-	page, err := console.New(c.adminToken, nil, log)
+	page, err := console.New(c.adminToken, console.Runbook(), log)
 	if err != nil {
 		return nil, err
 	}

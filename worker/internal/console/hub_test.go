@@ -81,23 +81,3 @@ func TestHistory_IsBounded(t *testing.T) {
 		t.Error("the history of a sale that is gone stays")
 	}
 }
-
-func TestMeter_StartsOverWhenTheCountDoes(t *testing.T) {
-	t.Parallel()
-	var m meter
-	now := time.Unix(0, 0)
-	for i, step := range []struct {
-		epoch, count int64
-		want         float64
-	}{{1, 10, unknown}, {1, 20, 10}, {1, 40, 15}, {1, 30, unknown}, {1, 32, 2}, {2, 40, unknown}, {2, 44, 4}} {
-		if got := m.add(now.Add(time.Duration(i)*time.Second), step.epoch, step.count); got != step.want {
-			t.Errorf("step %d: %v, want %v", i, got, step.want)
-		}
-	}
-	for i := range 100 {
-		m.add(now.Add(time.Duration(10+i)*time.Second), 2, 44+int64(i))
-	}
-	if len(m.samples) > 7 {
-		t.Errorf("%d samples are kept", len(m.samples))
-	}
-}

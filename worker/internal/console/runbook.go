@@ -11,6 +11,14 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
+//go:generate cp ../../../docs/runbook.md pages/runbook.md
+
+// Runbook is docs/runbook.md as this build has it; empty when there is none.
+func Runbook() []byte {
+	text, _ := files.ReadFile("pages/runbook.md") // the only error is that there is none
+	return text
+}
+
 // render makes HTML of the runbook. Headings get anchors as the repository's host makes
 // them, so an alert is found under its name in lower case; HTML in it is left out.
 func render(markdown []byte) ([]byte, error) {

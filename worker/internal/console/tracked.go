@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"sluice/shared/backlog"
 	"sluice/shared/sale"
 )
 
@@ -23,8 +24,8 @@ type tracked struct {
 	handOff  sale.HandOff
 	redis    string
 	readAt   time.Time // when Redis last answered; zero for never
-	served   meter
-	taken    meter
+	served   backlog.Meter
+	taken    backlog.Meter
 	settling float64 // a second; negative when not known
 	taking   float64
 	history  *series
@@ -40,9 +41,16 @@ func (t *tracked) read(now time.Time, s sale.Snapshot, h sale.HandOff, err error
 		t.redis = redisUnreachable
 	default:
 		t.redis, t.snap, t.handOff, t.readAt = redisLive, s, h, now
-		t.settling = t.served.add(now, s.Epoch, s.Served)
-		t.taking = t.taken.add(now, s.Epoch, s.Rank)
+		t.settling = rateOf(t.served.Add(now, s.Epoch, s.Served))
+		t.taking = rateOf(t.taken.Add(now, s.Epoch, s.Rank))
 	}
+}
+
+func rateOf(perSecond float64, measured bool) float64 {
+	if !measured {
+		return unknown
+	}
+	return perSecond
 }
 
 // body is the sale as it is shown. The backlog is nil where nobody watches it: what waits
