@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"log/slog"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"sluice/shared/backlog"
 	"sluice/shared/sale"
 	"sluice/shared/service"
+	"sluice/worker/internal/alerts"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/lifecycle"
 	"sluice/worker/internal/pacing"
@@ -36,6 +38,7 @@ type config struct {
 	retire                    lifecycle.RetirementConfig
 	pace                      pacing.Config
 	fulfil                    fulfil.Config
+	alerts                    alerts.Config
 }
 
 func parse(args []string, getenv func(string) string) (config, error) {
@@ -74,6 +77,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.Float64Var(&c.pace.Floor, "pace-floor", 100, "least `orders` a second that this worker allows itself, however slow Postgres is")
 	fs.Float64Var(&c.pace.Ceiling, "pace-ceiling", 100_000, "most `orders` a second that this worker allows itself")
 	fs.IntVar(&c.pace.ConsumersMax, "consumers", 8, "most order transactions that this worker has in flight; it takes as many as Postgres bears")
+	alertFlags(fs, &c.alerts)
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
@@ -107,7 +111,7 @@ func (c config) check() error {
 			return err
 		}
 	}
-	if err := c.reconcile.Check(); err != nil {
+	if err := errors.Join(c.reconcile.Check(), c.alerts.Check()); err != nil {
 		return service.UsageErrorf("%v", err)
 	}
 	if err := backlog.CheckPromise(c.promise); err != nil {

@@ -27,6 +27,7 @@ type healing struct {
 	stock *redisstock.Client
 
 	unchecked *pgstore.Store // for comparing Postgres with the other stores, before anything works with it
+	watch     *pgstore.Store // for alerts, which wait for none of it
 }
 
 func openHealing(ctx context.Context, c config) (h healing, err error) {
@@ -42,10 +43,16 @@ func openHealing(ctx context.Context, c config) (h healing, err error) {
 		h.store.Close()
 		return healing{}, err
 	}
+	if h.watch, err = openWatch(ctx, c); err != nil {
+		h.store.Close()
+		h.unchecked.Close()
+		return healing{}, err
+	}
 	h.stock, err = redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.rebuilds + 2 + rebuild.Looking, Timeout: loadTimeout})
 	if err != nil {
 		h.store.Close()
 		h.unchecked.Close()
+		h.watch.Close()
 		return healing{}, err
 	}
 	return h, nil
@@ -55,6 +62,7 @@ func (h healing) close() {
 	_ = h.stock.Close() // every call was answered; closing tells nothing
 	h.store.Close()
 	h.unchecked.Close()
+	h.watch.Close()
 }
 
 func (h healing) rebuilds(c config, queue *jetqueue.Queue, hit func(string) error, registry prometheus.Registerer, log *slog.Logger) *rebuild.Rebuilds {

@@ -134,6 +134,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	reconciler := newReconciler(c, p, queue, registry)
 	seen := storesOfOperators(p.operators, p.stock, queue, f, pacer, reconciler, p.points.Hit, p.log)
 	seen.Backlog, seen.Promise = waiting, c.promise
+	watch := newAlerts(c, p, waiting, pacer, measures, dependencies, registry)
+	seen.Alerts = watch
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
 	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
@@ -145,7 +147,7 @@ func serve(ctx context.Context, c config, p parts) error {
 
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
 	pause := func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
-	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, shownOnCall(page, c, p, waiting, pacer)))()
+	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, watch.Run, shownOnCall(page, c, p, waiting, pacer)))()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

@@ -32,7 +32,7 @@ func (w *world) calls(saleID string, letter int64) map[string]string {
 	}
 	calls["POST /admin/v1/reconciliations"] = "{}"
 	calls["POST /admin/v1/pace/pause"], calls["POST /admin/v1/pace/resume"] = "{}", "{}"
-	for _, list := range []string{"pace", "sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed", "backlog"} {
+	for _, list := range []string{"pace", "sales", "dead-letters", "audit-log", "reconciliations", "refunds-owed", "backlog", "alerts"} {
 		calls["GET /admin/v1/"+list] = ""
 	}
 	for _, change := range []string{"pause", "resume", "close", "rebuild"} {
@@ -169,6 +169,11 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 		`{"refunds_owed":[{"event_id":"open","order_id":"`+reserved[0].RID+`","amount":1,"currency":"CNY","reason":"second_payment","created_at":"`)
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/refunds-owed", ""), 200, `"event_id":"settled"`)
 
+	// Alerts.
+	w.eventually("the refund is an alert", func() bool {
+		return strings.Contains(w.operate(ops, "GET", "/admin/v1/alerts", "").body, `"alert":"RefundOwed","state":"pending","severity":"ticket","summary":"1 payments`)
+	})
+
 	// What is wrong with a call.
 	for call, body := range w.calls(w.entry.ID, known) {
 		method, target, _ := strings.Cut(call, " ")
@@ -241,6 +246,10 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	for call, body := range w.calls(w.entry.ID, open) {
 		if call == "GET /admin/v1/backlog" { // it is known from memory, when it matters most
 			w.wantAnswer(w.call(ops, call, body), 200, `{"promise_seconds":30,"sales":[`)
+			continue
+		}
+		if strings.HasSuffix(call, "/alerts") { // it asks no store
+			w.wantAnswer(w.call(ops, call, body), 200, `{"alerts":[`)
 			continue
 		}
 		w.eventually("the last connections are gone", func() bool { return w.call(ops, call, body).status == 503 })

@@ -34,13 +34,13 @@ func TestPurge_AcknowledgedHandOversGoOnceTheyAreOldAndTheSaleGoesOn(t *testing.
 	w.stopped(p)
 }
 
-func TestPurge_WarnsBeforeACapIsReached(t *testing.T) {
+func TestPurge_AnAlertFiresBeforeACapIsReached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 40)
 	w.must(w.queue.Ensure(w.context(), jetqueue.StreamConfig{MaxMessagesPerSale: 10}))
 	p := w.startWorker("")
 	_, ops := w.urlsOf(p)
-	const metric, alert = `sluice_stream_used_ratio{cap="hand_overs_of_a_sale"} `, "stream is nearly full"
+	const metric, alert = `sluice_stream_used_ratio{cap="hand_overs_of_a_sale"} `, `"alert":"StreamNearlyFull"`
 	for i := range 8 {
 		if i == 7 && strings.Contains(p.log.String(), alert) {
 			t.Error("warned at 7 of 10")

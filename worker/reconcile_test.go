@@ -158,7 +158,7 @@ func TestReconcile_OnePlantedDeviationIsToldAndNothingElse(t *testing.T) {
 				t.Errorf("told %v, %d in all; want %v", told.ByKind, told.Deviations, want)
 			}
 			w.eventually("it is logged as an error", func() bool {
-				return strings.Contains(p.log.String(), `"level":"ERROR","msg":"stores deviate"`) && strings.Contains(p.log.String(), `"kind":"`+tc.kind+`"`)
+				return strings.Contains(p.log.String(), `"level":"WARN","msg":"stores deviate"`) && strings.Contains(p.log.String(), `"kind":"`+tc.kind+`"`)
 			})
 			w.staysOrGoes(tc.kind, tc.amount, tc.repaired)
 			days, err := w.store.ReconciliationDays(w.context(), 1)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ const dependencyPeriod = time.Second
 type Dependencies struct {
 	up     *prometheus.GaugeVec
 	probes map[string]func(context.Context) error
+
+	mu   sync.Mutex
+	last map[string]bool // what the last probe said
 }
 
 // NewDependencies registers sluice_dependency_up with one label a probe.
@@ -25,7 +29,7 @@ func NewDependencies(reg prometheus.Registerer, probes map[string]func(context.C
 		up: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sluice_dependency_up", Help: "1 when the store answered last, 0 when it did not, or was not asked yet.",
 		}, []string{"dependency"}),
-		probes: probes,
+		probes: probes, last: map[string]bool{},
 	}
 	reg.MustRegister(d.up)
 	for name := range probes {
@@ -41,7 +45,7 @@ func (d *Dependencies) Watch(ctx context.Context) {
 	for {
 		var probing sync.WaitGroup
 		for name, probe := range d.probes {
-			probing.Go(func() { d.up.WithLabelValues(name).Set(answers(ctx, probe)) })
+			probing.Go(func() { d.note(ctx, name, answers(ctx, probe)) })
 		}
 		probing.Wait()
 		select {
@@ -52,11 +56,30 @@ func (d *Dependencies) Watch(ctx context.Context) {
 	}
 }
 
-func answers(ctx context.Context, probe func(context.Context) error) float64 {
+// note keeps what a probe said, unless it was broken off.
+func (d *Dependencies) note(ctx context.Context, name string, up bool) {
+	if ctx.Err() != nil {
+		return
+	}
+	value := 0.0
+	if up {
+		value = 1
+	}
+	d.up.WithLabelValues(name).Set(value)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last[name] = up
+}
+
+// Up says of every store that was asked whether it answered last.
+func (d *Dependencies) Up() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.last)
+}
+
+func answers(ctx context.Context, probe func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(ctx, dependencyPeriod)
 	defer cancel()
-	if probe(ctx) != nil {
-		return 0
-	}
-	return 1
+	return probe(ctx) == nil
 }

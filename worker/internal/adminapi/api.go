@@ -57,6 +57,8 @@ type Stores struct {
 	Promise time.Duration // of the backlog's age
 	Pace    paceRow
 	Pacer   pacer
+
+	Alerts watch
 }
 
 // API answers under /admin/. It may be served before it is opened.
@@ -89,6 +91,7 @@ func New(token string, log *slog.Logger) *API {
 	a.get("/admin/v1/audit-log", a.listChanges)
 	a.get("/admin/v1/refunds-owed", a.listRefunds)
 	a.get("/admin/v1/backlog", a.showBacklog)
+	a.get("/admin/v1/alerts", a.listAlerts)
 	a.handle("/admin/v1/reconciliations", "GET, HEAD, POST", a.reconciled, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.get("/admin/v1/pace", a.onePace)
 	a.post("/admin/v1/pace/pause", a.pausePace)

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/shared/retirement"
@@ -17,6 +19,7 @@ type Metrics struct {
 	blocked    *prometheus.GaugeVec // by reason
 	purged     prometheus.Counter
 	streamUsed *prometheus.GaugeVec // by cap
+	fullest    atomic.Pointer[Used] // nil before the first look
 }
 
 // Caps of the streams.

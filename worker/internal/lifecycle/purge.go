@@ -17,7 +17,6 @@ const (
 	purgesPerHorizon = 12
 	usageEvery       = 5 * time.Second // between looks at how full the stream is
 	purgeWithin      = 5 * time.Second // of one sale
-	nearlyFull       = 0.8             // share of a cap from which somebody should look
 )
 
 // StreamUsage is how full the streams are. A cap of 0 or less is none.
@@ -37,8 +36,8 @@ type keptHandOvers interface {
 
 // Purging keeps the stream from filling up with hand-overs that nobody will ask for
 // again: those that are acknowledged and older than the replay horizon, which is how
-// much of its newest commits Postgres may lose and have them made again. It warns
-// before a cap is reached; the stream itself then refuses, and never drops.
+// much of its newest commits Postgres may lose and have them made again. It measures how
+// near a cap is, of which an alert is made; at the cap the stream refuses, and never drops.
 //
 // Any number of workers may run it.
 type Purging struct {
@@ -47,7 +46,6 @@ type Purging struct {
 	metrics *Metrics
 	log     *slog.Logger
 	faults  service.Quiet
-	full    service.Quiet
 	purged  time.Time // when it was last purged
 }
 
@@ -101,7 +99,7 @@ func (p *Purging) purge(ctx context.Context, saleID string) error {
 	return nil
 }
 
-// look reads how full the stream is, and says so when it is nearly full.
+// look reads how full the stream is, and measures it.
 func (p *Purging) look(ctx context.Context) (StreamUsage, error) {
 	call, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
@@ -109,28 +107,6 @@ func (p *Purging) look(ctx context.Context) (StreamUsage, error) {
 	if err != nil {
 		return usage, err
 	}
-	fullest, most := "", 0
-	for saleID, n := range usage.Messages {
-		if n > most || n == most && saleID < fullest {
-			fullest, most = saleID, n
-		}
-	}
-	bytes, messages := share(usage.Bytes, usage.MaxBytes), share(int64(most), usage.MaxMessagesPerSale)
-	payments := share(usage.PaymentsBytes, usage.PaymentsMaxBytes)
-	p.metrics.streamUsed.WithLabelValues(usedBytes).Set(bytes)
-	p.metrics.streamUsed.WithLabelValues(usedMessages).Set(messages)
-	p.metrics.streamUsed.WithLabelValues(usedPayments).Set(payments)
-	if max(bytes, messages, payments) >= nearlyFull && p.full.Allow() {
-		p.log.Error("stream is nearly full", "bytes", usage.Bytes, "max_bytes", usage.MaxBytes,
-			"fullest_sale", fullest, "hand_overs", most, "max_hand_overs_per_sale", usage.MaxMessagesPerSale,
-			"payments_bytes", usage.PaymentsBytes, "max_payments_bytes", usage.PaymentsMaxBytes)
-	}
+	p.metrics.showUsage(usage)
 	return usage, nil
-}
-
-func share(used, limit int64) float64 {
-	if limit <= 0 {
-		return 0
-	}
-	return float64(used) / float64(limit)
 }

@@ -256,7 +256,7 @@ func (r *Reconciler) tell(row, last sale.Reconciliation) {
 			return o.Kind == f.Kind && o.Amount == f.Amount && o.Counts && !o.Repaired
 		})
 		if f.Counts && !told {
-			r.log.Error("stores deviate", "sale", row.SaleID, "kind", f.Kind, "amount", f.Amount, "detail", f.Detail, "since", f.Since)
+			r.log.Warn("stores deviate", "sale", row.SaleID, "kind", f.Kind, "amount", f.Amount, "detail", f.Detail, "since", f.Since)
 		}
 	}
 }
