@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what Sluice needs to build, test and run here, if it is missing:
 # redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, Chromium
-# with a font (for tests of pages), and bin/nats-server at the version given as the first argument. Changes nothing on a
-# machine that has it all. Services of the system are never started or stopped.
+# with a font (for tests of pages), bin/nats-server at the version given as the first
+# argument, and bin/promtool. Changes nothing on a machine that has it all. Services of the
+# system are never started or stopped.
 set -eu
 cd "$(dirname "$0")/.."
 nats_version=${1:?usage: scripts/setup.sh NATS_SERVER_VERSION}
@@ -104,8 +105,31 @@ build_nats_server() {
 	GOBIN=$PWD/bin CGO_ENABLED=0 go install -trimpath "github.com/nats-io/nats-server/v2@$nats_version"
 }
 
+download_prometheus() { (cd "$unpacked" && apt-get download -qq prometheus >/dev/null 2>&1); }
+
+# promtool checks the rules in deploy/prometheus. Its package brings a server and a service,
+# so it is taken out of it, not installed. Other systems: put promtool 2.42 or newer on the PATH.
+fetch_promtool() {
+	[ -x bin/promtool ] && return 0
+	mkdir -p bin
+	if command -v promtool >/dev/null 2>&1; then
+		ln -sf "$(command -v promtool)" bin/promtool
+		return 0
+	fi
+	command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
+		fail "promtool is missing: install Prometheus 2.42 or newer (macOS: brew install prometheus), then run it again"
+	say "fetching promtool"
+	unpacked=$(mktemp -d)
+	chmod 755 "$unpacked" # apt downloads as a user of its own
+	download_prometheus || { can_be_root && as_root apt-get update -qq && download_prometheus; } ||
+		fail "cannot download the package prometheus; run: sudo apt-get update, then this again"
+	dpkg-deb -x "$unpacked"/prometheus_*.deb "$unpacked" && cp "$unpacked/usr/bin/promtool" bin/promtool
+	rm -rf "$unpacked"
+}
+
 command -v go >/dev/null 2>&1 || fail "Go 1.26 or newer is not on the PATH: see https://go.dev/doc/install"
 # shellcheck disable=SC2046 # one word a package
 install_packages $(missing_packages)
 [ -z "$(missing_packages)" ] || fail "still missing after the installation:" $(missing_packages)
 build_nats_server
+fetch_promtool

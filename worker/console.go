@@ -5,7 +5,9 @@ import (
 	"log/slog"
 
 	"sluice/shared/backlog"
+	"sluice/shared/sale"
 	"sluice/shared/service"
+	"sluice/worker/internal/alerts"
 	"sluice/worker/internal/console"
 	"sluice/worker/internal/pacing"
 )
@@ -23,11 +25,12 @@ func openConsole(ops *service.Ops, c config, log *slog.Logger) (*console.Console
 
 // shownOnCall has the console show what there is. It has the operators' connections to
 // Postgres.
-func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watch, pacer *pacing.Pacer) func(context.Context) {
+func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watch, pacer *pacing.Pacer, watch *alerts.Alerts) func(context.Context) {
 	sources := console.Sources{
 		Sales: p.operators, Redis: p.stock, Promise: c.promise,
 		Backlog: func() []console.Backlog { return converted(waiting.All(), backlogShown) },
 		Pace:    func() console.Pace { return paceShown(pacer.State()) },
+		Alerts:  func() []console.Alert { return converted(watch.List(), alertShown) },
 	}
 	return func(ctx context.Context) { page.Run(ctx, sources) }
 }
@@ -44,5 +47,12 @@ func paceShown(s pacing.State) console.Pace {
 	return console.Pace{
 		Paused: s.Paused, Orders: s.Pace, P90: s.P90, Target: s.Target, LimitedBy: string(s.LimitedBy),
 		Consumers: s.Consumers, ConsumersMax: s.ConsumersMax, InFlight: s.InFlight, WorkersWanted: s.WorkersWanted,
+	}
+}
+
+func alertShown(a sale.Alert) console.Alert {
+	return console.Alert{
+		Name: string(a.Name), State: string(a.State), Severity: a.Name.Severity(), Sale: a.SaleID, Dependency: a.Dependency,
+		Summary: a.Summary, Since: a.Since, ResolvedAt: a.ResolvedAt,
 	}
 }

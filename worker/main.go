@@ -133,9 +133,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	f := fulfil.New(c.fulfil, storesOf(p.store, p.stock, queue, waiting, c.fulfil.AckWait), pacer, fulfil.NewMetrics(registry), p.points.Hit, p.log)
 	reconciler := newReconciler(c, p, queue, registry)
 	seen := storesOfOperators(p.operators, p.stock, queue, f, pacer, reconciler, p.points.Hit, p.log)
-	seen.Backlog, seen.Promise = waiting, c.promise
 	watch := newAlerts(c, p, waiting, pacer, measures, dependencies, registry)
-	seen.Alerts = watch
+	seen.Backlog, seen.Promise, seen.Alerts = waiting, c.promise, watch
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
 	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
@@ -147,7 +146,7 @@ func serve(ctx context.Context, c config, p parts) error {
 
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
 	pause := func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
-	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, watch.Run, shownOnCall(page, c, p, waiting, pacer)))()
+	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, watch.Run, shownOnCall(page, c, p, waiting, pacer, watch)))()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

@@ -60,6 +60,14 @@ func (c *child) Kill() error { return c.current().Kill() }
 
 // Restart starts the process, without waiting until it is ready.
 func (c *child) Restart(context.Context) error {
+	if c.current() == nil {
+		return c.restartWith(c.firstEnv)
+	}
+	return c.restartWith(nil)
+}
+
+// restartWith is Restart with extra environment for this run only.
+func (c *child) restartWith(env []string) error {
 	logFile, err := os.OpenFile(c.logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("cannot open the log of %s: %w", c.name, err)
@@ -69,10 +77,7 @@ func (c *child) Restart(context.Context) error {
 	defer c.mu.Unlock()
 	cmd := exec.Command(c.path)
 	cmd.Env = append(slices.Clone(c.env), "SLUICE_LISTEN="+c.public.Addr(), "SLUICE_OPS_LISTEN="+c.ops.Addr())
-	cmd.Env = append(cmd.Env, c.settings...)
-	if c.process == nil {
-		cmd.Env = append(cmd.Env, c.firstEnv...)
-	}
+	cmd.Env = append(append(cmd.Env, c.settings...), env...)
 	cmd.Stdout, cmd.Stderr = logFile, logFile
 	process, err := devstack.StartProcess(cmd, syscall.SIGKILL)
 	if err != nil {

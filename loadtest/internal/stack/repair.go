@@ -27,6 +27,27 @@ func (s *Stack) Restart(ctx context.Context, store string, end func(*devstack.Se
 	return errors.Join(failed, server.Restart(ctx), s.announce())
 }
 
+// StopWorkers ends every worker with SIGKILL and keeps it down until start is called,
+// which must be, and returns once each was started, with env for that run. The rest of the
+// stack runs on.
+func (s *Stack) StopWorkers() (start func(env ...string) error, err error) {
+	var dones []func()
+	var errs []error
+	workers := s.allWorkers()
+	for _, c := range workers {
+		dones = append(dones, s.repair(c.name))
+		errs = append(errs, c.Kill())
+	}
+	return func(env ...string) error {
+		var errs []error
+		for i, c := range workers {
+			errs = append(errs, c.restartWith(env))
+			dones[i]()
+		}
+		return errors.Join(append(errs, s.announce())...)
+	}, errors.Join(errs...)
+}
+
 // repair makes the caller the only one who starts a store or a worker again, until it
 // calls done. Gateways are never repaired.
 func (s *Stack) repair(name string) (done func()) {

@@ -38,7 +38,7 @@ type Stack struct {
 	workersMu sync.RWMutex                 // of the list: workers may be added
 	proxies   map[string]*faultproxy.Proxy // of the stores in Config.Proxied
 	through   map[string]string            // their URLs through the proxies
-	repairs   map[string]*sync.Mutex       // held while a store or worker is down for Restart or SetWorker
+	repairs   map[string]*sync.Mutex       // held while a store or worker is down for Restart, SetWorker or StopWorkers
 	stop      context.CancelFunc           // ends supervision
 	watch     func(name string, m member)  // starts supervision of one more
 	wait      sync.WaitGroup               // for supervision
