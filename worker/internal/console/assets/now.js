@@ -11,7 +11,7 @@ const notice = document.getElementById('notice');
 // What holds the pace, in words.
 const limits = {
   pace: 'The pace itself is the limit: it rises while the database keeps up.',
-  demand: 'Allowed are as many; limited by demand: there is no more to order.',
+  demand: 'Limited by demand: it may make this many, and there are no more to make.',
   consumers: 'Limited by consumers: all that are allowed are busy. More workers, or a higher -consumers, would do more.',
   latency: 'Limited by latency: the database is slow even at the lowest pace.',
   ceiling: 'Limited by the operators’ ceiling.',
