@@ -51,8 +51,12 @@ func paceShown(s pacing.State) console.Pace {
 }
 
 func alertShown(a sale.Alert) console.Alert {
-	return console.Alert{
+	shown := console.Alert{
 		Name: string(a.Name), State: string(a.State), Severity: a.Name.Severity(), Sale: a.SaleID, Dependency: a.Dependency,
-		Summary: a.Summary, Since: a.Since, ResolvedAt: a.ResolvedAt,
+		Summary: a.Summary, Since: a.Since,
 	}
+	if a.State == sale.AlertResolved {
+		shown.ResolvedAt = a.ResolvedAt
+	}
+	return shown
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"sluice/shared/pgstore"
 	"sluice/shared/sale"
 	"sluice/worker/internal/browsertest"
 )
@@ -29,13 +30,20 @@ func TestConsole_FollowsARealSaleWithoutReloading(t *testing.T) {
 	w.handOver(reserved)
 	w.eventuallyAll(sale.StatusConfirmed, reserved)
 	b.Await("orders are seen", `document.querySelector('[data-is=waiting]').textContent === '0' && [...document.querySelectorAll('.funnel dd:not(.level)')].slice(1, 4).every((e) => e.textContent === '3')`)
-	b.Picture("real")
 
 	w.operate(ops, "POST", "/admin/v1/sales/"+w.entry.ID+"/pause", "")
 	b.Await("an operator's change is seen", row+`.includes('paused')`)
+	w.newLetter(pgstore.Unreadable{SaleID: w.entry.ID, Epoch: 1, Sequence: 1001, Body: []byte("{")})
+	b.Await("an alert is seen, with its runbook", `document.querySelector('.alert.firing a').getAttribute('href') === '/console/runbook#deadletters'`)
 	if !b.True(`window.same === true`) {
 		t.Error("the page was loaded again")
 	}
+	b.Picture("real")
+	b.Do(chromedp.Click(".alert.firing a", chromedp.ByQuery))
+	b.Await("the runbook opens there", `document.querySelector('h2:target').textContent === 'DeadLetters'`)
+	b.Picture("runbook-real")
+	b.Do(chromedp.NavigateBack())
+	b.Await("back on the console", `document.documentElement.dataset.link === 'live'`)
 	b.WantQuiet(ops)
 	w.stopped(p) // an open page does not keep it
 	b.Await("the page says that the worker is gone", `document.getElementById('link-text').textContent.startsWith('Connection lost since')`)
