@@ -14,6 +14,7 @@ const (
 	cut          = 0.9  // of what came through, when the p90 is over the target
 	deepCut      = 0.5  // after errors, or when a cut left the p90 over deepFactor × the target
 	deepFactor   = 2
+	mostShallow  = 2 // cuts in a row; then it is to be known soon whether the database is slow
 	quietWindows = 4 // until one more consumer is tried
 
 	startConsumers = 2
@@ -111,7 +112,7 @@ func (c *Controller) adjust(now time.Time, u Usage) {
 		c.breach(now, deepCut)
 	case c.state.P90 <= c.state.Target:
 		c.grow(now, u)
-	case c.breaches > 0 && c.state.P90 > deepFactor*c.state.Target:
+	case c.breaches > 0 && c.state.P90 > deepFactor*c.state.Target, c.breaches >= mostShallow:
 		c.breach(now, deepCut)
 	default:
 		// What came through is what the database bears; a little less lets the queue
