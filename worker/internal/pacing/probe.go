@@ -4,7 +4,7 @@ import "time"
 
 const (
 	probeEvery = 16              // transactions from one that waited to the next
-	probeFirst = 6               // while none has waited
+	probeFirst = 3               // while none has waited
 	probeApart = 2 * time.Second // at least
 	probeLast  = 8 * time.Second // at most, where transactions are few
 	trialGood  = 6               // transactions well at twice the pace: it is borne

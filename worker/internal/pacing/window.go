@@ -10,6 +10,7 @@ const (
 	windowSamples = 50
 	longestWindow = 5 * time.Second      // where fewer transactions than that come through
 	clearlySlow   = windowSamples/10 + 1 // so many slow ones in 50 say that the p90 is over the target
+	fewest        = 3                    // of which one is let pass
 	clearlyWell   = 10                   // so many, none of them slow, will do
 )
 
@@ -83,13 +84,17 @@ func (w *window) borne(now time.Time) (cost, transactions float64) {
 	return w.slowCost / passed, float64(w.slowCount) / passed
 }
 
-// p90 is the latency that nine of ten do not exceed; false without samples.
+// p90 is the latency that nine of ten do not exceed; false without samples. Of less than
+// ten one may exceed it too, for one says little.
 func (w *window) p90() (time.Duration, bool) {
 	n := len(w.latencies)
 	if n == 0 {
 		return 0, false
 	}
 	slices.Sort(w.latencies)
+	if n >= fewest && n < 10 {
+		return w.latencies[n-2], true
+	}
 	return w.latencies[(9*n+9)/10-1], true
 }
 
