@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -10,7 +11,8 @@ import (
 
 const (
 	backlogPatience = 2 * time.Minute // for all attempts
-	backlogTries    = 5
+	backlogTries    = 10
+	backlogRest     = time.Second // before another try: the stores may be behind
 )
 
 // backlog has attempts of n buyers accepted in a sale and returns their tickets, about
@@ -36,8 +38,11 @@ func (b *bench) backlog(ctx context.Context, saleID string, n int) ([]ticket, er
 				return err
 			},
 		}.run(ctx)
-		if err != nil {
+		if err != nil && !errors.Is(err, errNoneWanted) {
 			return nil, err
+		}
+		if m.unwanted > 0 && !sleep(ctx, backlogRest) {
+			return nil, ctx.Err()
 		}
 		sent += missing
 		b.accepted[saleID] += m.wanted

@@ -35,6 +35,8 @@ type measurement struct {
 	cores            cores // used while it was measured
 }
 
+var errNoneWanted = errors.New("cannot measure: no answer that was wanted came while it was measured")
+
 // loadRun is a load under way. Its counters belong to their connections until the
 // senders have ended.
 type loadRun struct {
@@ -160,7 +162,7 @@ func (r *loadRun) result(used cores) (measurement, error) {
 		}
 	}
 	if len(m.latencies) == 0 {
-		return m, fmt.Errorf("cannot measure: none of %d answers came while it was measured", m.wanted+m.unwanted)
+		return m, fmt.Errorf("%w: %d others did", errNoneWanted, m.wanted+m.unwanted)
 	}
 	end := r.to
 	if r.most > 0 && int(r.next.Load()) > r.most {

@@ -34,12 +34,12 @@ func (b *bench) orders(ctx context.Context, round int, f figures) error {
 		return err
 	}
 	after.since(before, b.Backlog, ordersName, f)
-	rate, toLast, err := b.rows().Rate(ctx, saleID)
+	made, err := b.rows().Made(ctx, saleID)
 	if err != nil {
 		return err
 	}
-	b.took(ordersName, rate, f)
-	f["orders_to_last_ms"] = 1000 * toLast
+	b.took(ordersName, made.PerSecond, f)
+	f["orders_to_last_ms"], f["orders_a_batch"] = 1000*made.ToLast, made.Batch
 	return b.rawInserts(ctx, saleID, f)
 }
 

@@ -18,30 +18,40 @@ const (
 // Table is the orders of a database, and a copy beside them.
 type Table struct{ DB *pgx.Conn }
 
-// Rate is how many orders a second were made of a sale's backlog, from the first
-// batch's begin to that of the batch in which 99 of 100 are done, and how many
-// seconds it was to the last batch's. A row's created_at is when its transaction
-// began, so settling and acknowledging the batches in between is in the time. A
-// hand-over that failed comes some seconds late, by the sweeper: that shows in the
-// second figure and not in the first.
-func (t Table) Rate(ctx context.Context, saleID string) (rate, toLast float64, err error) {
+// Made says how the orders of a sale's backlog were made. A row's created_at is when its
+// transaction began, so settling and acknowledging the batches in between is in the time.
+type Made struct {
+	// PerSecond is from the first batch's begin to that of the batch in which 99 of 100
+	// are done. A hand-over that failed comes some seconds late, by the sweeper: that
+	// shows in ToLast and not here.
+	PerSecond float64
+	ToLast    float64 // seconds from the first batch's begin to the last one's
+	Batch     float64 // orders in one transaction, on average
+}
+
+// Made reads how the orders of a sale were made.
+func (t Table) Made(ctx context.Context, saleID string) (Made, error) {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
+	var made Made
 	var rows int
 	var seconds float64
-	err = t.DB.QueryRow(ctx, `
+	err := t.DB.QueryRow(ctx, `
 		WITH made AS (
 			SELECT created_at FROM orders WHERE sale_id = $1
 		), ends AS (
-			SELECT min(created_at) AS first, percentile_disc(0.99) WITHIN GROUP (ORDER BY created_at) AS done, max(created_at) AS last FROM made
+			SELECT min(created_at) AS first, percentile_disc(0.99) WITHIN GROUP (ORDER BY created_at) AS done, max(created_at) AS last,
+				count(*)::float8 / count(DISTINCT created_at) AS batch
+			FROM made
 		)
-		SELECT (SELECT count(*) FROM made WHERE created_at < done), extract(epoch FROM done - first)::float8, extract(epoch FROM last - first)::float8
-		FROM ends`, saleID).Scan(&rows, &seconds, &toLast)
+		SELECT (SELECT count(*) FROM made WHERE created_at < done), extract(epoch FROM done - first)::float8, extract(epoch FROM last - first)::float8, batch
+		FROM ends`, saleID).Scan(&rows, &seconds, &made.ToLast, &made.Batch)
 	if err != nil {
-		return 0, 0, fmt.Errorf("cannot read orders of sale %s: %w", saleID, err)
+		return Made{}, fmt.Errorf("cannot read orders of sale %s: %w", saleID, err)
 	}
 	if rows == 0 || seconds == 0 {
-		return 0, 0, fmt.Errorf("cannot measure orders: those of sale %s are one batch", saleID)
+		return Made{}, fmt.Errorf("cannot measure orders: those of sale %s are one batch", saleID)
 	}
-	return float64(rows) / seconds, toLast, nil
+	made.PerSecond = float64(rows) / seconds
+	return made, nil
 }

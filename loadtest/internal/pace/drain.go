@@ -33,7 +33,7 @@ func (r *run) drain(ctx context.Context, f figures) (err error) {
 		return err
 	}
 	table := orderrows.Table{DB: s.db}
-	rate, _, err := table.Rate(ctx, backlog.saleID)
+	made, err := table.Made(ctx, backlog.saleID)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (r *run) drain(ctx context.Context, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	f["drain_orders_per_s"], f["drain_raw_batch_per_s"], f["drain_vs_raw_batch"] = rate, raw, rate/raw
-	r.say("drain: %d reservations: %.0f orders/s; raw batched insert %.0f rows/s", r.Backlog, rate, raw)
+	f["drain_orders_per_s"], f["drain_raw_batch_per_s"], f["drain_vs_raw_batch"] = made.PerSecond, raw, made.PerSecond/raw
+	r.say("drain: %d reservations: %.0f orders/s; raw batched insert %.0f rows/s", r.Backlog, made.PerSecond, raw)
 	return s.finish(ctx)
 }
 
