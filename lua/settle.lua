@@ -7,6 +7,7 @@
 if not LIVE then return { state() } end
 local order = { queued = 0, confirmed = 1, paid = 2, expired = 3, cancelled = 3, rejected = 3, refunded = 3 }
 local FROM_STATUS = '^(.*),"(%l+)","([%l_]*)",(%d+),(%d+),(%d+),(%d)%]$'
+local now = tostring(NOW)
 local rids, tickets, known, served, paid = {}, {}, {}, 0, 0
 
 local function read(rid, packed)
@@ -21,7 +22,7 @@ local function settle(rid, status, pay_by)
   if not t then return 2 end
   if t[7] == '0' then t[7], t.changed, served = '1', true, served + 1 end
   if order[status] <= order[t[2]] then return 1 end
-  t[2], t[5], t[6], t.changed = status, NOW, pay_by, true
+  t[2], t[5], t[6], t.changed = status, now, pay_by, true
   if status == 'paid' then paid = paid + 1 end
   return 0
 end
