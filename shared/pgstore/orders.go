@@ -64,27 +64,27 @@ type Result struct {
 // a reservation in it, or several, will be refused for ever: Reject decides one
 // that stands alone. Nothing is written.
 func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
-	reservations, err := distinct(b.Reservations)
-	if err != nil {
-		return Result{}, fmt.Errorf("cannot order for sale %s: %w", b.SaleID, err)
-	}
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
-	result, done, err := s.orderAtOnce(ctx, b, reservations)
+	result, done, err := s.orderAtOnce(ctx, b)
 	if !done && err == nil {
-		result, err = s.orderWithCare(ctx, b, reservations)
+		result, err = s.orderWithCare(ctx, b)
 	}
 	if invalid(err) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if err != nil {
-		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(reservations), b.SaleID, err)
+		return Result{}, fmt.Errorf("cannot order %d reservations of sale %s: %w", len(b.Reservations), b.SaleID, err)
 	}
 	return result, nil
 }
 
 // orderWithCare decides any batch.
-func (s *Store) orderWithCare(ctx context.Context, b Batch, reservations []sale.Reservation) (result Result, err error) {
+func (s *Store) orderWithCare(ctx context.Context, b Batch) (result Result, err error) {
+	reservations, err := distinct(b.Reservations)
+	if err != nil {
+		return Result{}, err
+	}
 	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		d := &decision{tx: tx, batch: b, verdicts: make(map[string]Verdict, len(reservations))}
 		if err := d.decide(ctx, reservations); err != nil {

@@ -29,11 +29,14 @@ import (
 var errNotOrdinary = errors.New("not an ordinary batch")
 
 // orderAtOnce decides an ordinary batch; false when it is none, and nothing is written.
-func (s *Store) orderAtOnce(ctx context.Context, b Batch, reservations []sale.Reservation) (Result, bool, error) {
+func (s *Store) orderAtOnce(ctx context.Context, b Batch) (Result, bool, error) {
+	c := columnsOf(inOrderOfLocks(b.Reservations))
+	ids, ok := idsOf(c.rids)
+	if !ok {
+		return Result{}, false, nil
+	}
 	var payBy time.Time
-	c := columnsOf(inOrderOfLocks(reservations))
 	err := s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
-		ids := idsOf(c.rids)
 		if payBy, err = lockOrdinary(ctx, conn, b, ids); err == nil {
 			err = insertAll(ctx, conn, b, ids, c, payBy)
 		}
@@ -46,7 +49,7 @@ func (s *Store) orderAtOnce(ctx context.Context, b Batch, reservations []sale.Re
 	})
 	switch {
 	case err == nil:
-		return allOrdered(reservations, payBy), true, nil
+		return allOrdered(b.Reservations, payBy), true, nil
 	case errors.Is(err, errNotOrdinary), refused(err), lostRace(err):
 		return Result{}, false, nil
 	}
@@ -55,9 +58,14 @@ func (s *Store) orderAtOnce(ctx context.Context, b Batch, reservations []sale.Re
 
 // inOrderOfLocks sorts as insert does.
 func inOrderOfLocks(reservations []sale.Reservation) []sale.Reservation {
-	return slices.SortedFunc(slices.Values(reservations), func(a, b sale.Reservation) int {
-		return cmp.Or(cmp.Compare(a.UserID, b.UserID), cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.RID, b.RID))
+	sorted := slices.Clone(reservations)
+	slices.SortFunc(sorted, func(a, b sale.Reservation) int {
+		if c := cmp.Compare(a.UserID, b.UserID); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.RID, b.RID))
 	})
+	return sorted
 }
 
 // lockOrdinary begins the transaction and returns the end of the time to pay.
@@ -105,6 +113,7 @@ func insertAll(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte,
 	return nil
 }
 
+// allOrdered is the result of a batch whose rows are all new; so no rid is there twice.
 func allOrdered(reservations []sale.Reservation, payBy time.Time) Result {
 	result := Result{Verdicts: make([]Verdict, len(reservations)), Ordered: len(reservations)}
 	for i, r := range reservations {

@@ -31,13 +31,16 @@ func distinct(reservations []sale.Reservation) ([]sale.Reservation, error) {
 // isRID reports whether rid is a UUID in canonical form.
 func isRID(rid string) bool { return sale.ValidateRID(rid) == nil }
 
-// idsOf are rids in the form in which Postgres keeps them. They are canonical.
-func idsOf(rids []string) [][16]byte {
-	ids := make([][16]byte, len(rids))
+// idsOf are rids in the form in which Postgres keeps them; false when one is not canonical.
+func idsOf(rids []string) (ids [][16]byte, ok bool) {
+	ids = make([][16]byte, len(rids))
 	for i, rid := range rids {
+		if !isRID(rid) {
+			return nil, false
+		}
 		ids[i] = uuid.MustParse(rid)
 	}
-	return ids
+	return ids, true
 }
 
 // columns are reservations turned into the arrays that unnest takes.
