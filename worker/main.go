@@ -9,6 +9,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +36,17 @@ const (
 
 var errNATSClosed = errors.New("the connection to NATS is closed for good")
 
-func main() { service.Main("worker", run) }
+// gcPercent lets the heap grow to four times what lives in it, which is little beside
+// what an order leaves behind: collecting took a fifth of a worker's CPU time. GOGC, when
+// it is set, has the word.
+const gcPercent = 300
+
+func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	service.Main("worker", run)
+}
 
 func run(ctx context.Context, args []string, getenv func(string) string, _, stderr io.Writer) error {
 	c, err := parse(args, getenv)
