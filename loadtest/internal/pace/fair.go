@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	smallTraffic = 50 // attempts a second of the small sale
-	times        = 100
-	fairCeiling  = 2500 // orders a second: half of the large sale's traffic, fifty times the small one's
+	times        = 100 // the traffic of the small sale has the large one
+	ceilingTimes = 50  // and so much of it the worker may serve
 
 	// Sales. The small one is several, to tell its waits apart.
 	warmUp, alone, beside, large = "warm-up", "alone", "beside", "large"
@@ -23,7 +22,7 @@ const (
 // worker may serve.
 func (r *run) fair(ctx context.Context, f figures) (err error) {
 	s, err := r.open(ctx, "fair", "A sale beside another with a hundred times its traffic, more than the pace allows.", []string{warmUp, alone, beside, large},
-		fmt.Sprintf("SLUICE_PACE_CEILING=%d", fairCeiling))
+		fmt.Sprintf("SLUICE_PACE_CEILING=%d", ceilingTimes*r.Traffic))
 	if err != nil {
 		return err
 	}
@@ -86,19 +85,19 @@ func (s *stage) lockSale(ctx context.Context, saleID string) (unlock func() erro
 // then beside the large one, once that has a backlog.
 func (s *stage) aloneAndBeside() error {
 	const warm, ahead = 2 * time.Second, time.Second
-	if err := s.steadily(warm, traffic{warmUp: smallTraffic}); err != nil {
+	if err := s.steadily(warm, traffic{warmUp: s.run.Traffic}); err != nil {
 		return err
 	}
 	s.watch.mark(alone)
-	if err := s.steadily(s.run.Quiet, traffic{alone: smallTraffic}); err != nil {
+	if err := s.steadily(s.run.Quiet, traffic{alone: s.run.Traffic}); err != nil {
 		return err
 	}
 	s.watch.mark(large)
-	if err := s.steadily(ahead, traffic{large: times * smallTraffic}); err != nil {
+	if err := s.steadily(ahead, traffic{large: times * s.run.Traffic}); err != nil {
 		return err
 	}
 	s.watch.mark(beside)
-	return s.steadily(s.run.Quiet, traffic{large: times * smallTraffic, beside: smallTraffic})
+	return s.steadily(s.run.Quiet, traffic{large: times * s.run.Traffic, beside: s.run.Traffic})
 }
 
 // traffic is attempts a second by sale.
@@ -128,7 +127,7 @@ func (s *stage) finishWaits(ctx context.Context, f figures) error {
 	if was.P95 == 0 {
 		return fmt.Errorf("cannot compare waits: none was confirmed in sale %s", alone)
 	}
-	f[s.name+"_p95_vs_alone"] = is.P95 / was.P95
+	f[s.name+"_p95_vs_alone"] = is.P95 / max(was.P95, s.run.LeastWait.Seconds())
 	f[s.name+"_p95_alone_ms"], f[s.name+"_p95_beside_ms"], f[s.name+"_p95_large_ms"] = 1000*was.P95, 1000*is.P95, 1000*many.P95
 	s.run.say("%s: p95 queue wait %.0f ms alone, %.0f ms beside; of the large sale %.0f ms", s.name, 1000*was.P95, 1000*is.P95, 1000*many.P95)
 	return nil

@@ -26,7 +26,7 @@ func (r *run) latency(ctx context.Context, f figures) (err error) {
 		if err := s.fix(ctx, consumers, i == 0); err != nil {
 			return err
 		}
-		did, err := s.fixedFor(ctx)
+		did, err := s.fixedFor(ctx, consumers)
 		if err != nil {
 			return err
 		}
@@ -43,10 +43,9 @@ func (r *run) latency(ctx context.Context, f figures) (err error) {
 	return s.finish(ctx)
 }
 
-// latencyPaced judges a worker that paces itself, once it has had the time of a change,
-// and half of it again: it starts at the floor.
+// latencyPaced judges a worker that paces itself, once it has had its time.
 func (s *stage) latencyPaced(ctx context.Context, best float64, f figures) error {
-	if err := s.pause(s.run.Settle * 3 / 2); err != nil {
+	if err := s.pause(s.run.Slow); err != nil {
 		return err
 	}
 	judged := time.Since(s.watch.began)

@@ -12,3 +12,11 @@ func fixed(consumers int) []string {
 }
 
 func consumersOf(n int) []string { return []string{fmt.Sprintf("SLUICE_CONSUMERS=%d", n)} }
+
+// paced are the settings of a worker that paces itself in throttle and shares.
+func (c Config) paced() []string {
+	if c.Target == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("SLUICE_PACE_TARGET=%s", c.Target)}
+}

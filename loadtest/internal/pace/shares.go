@@ -20,12 +20,12 @@ func (r *run) shares(ctx context.Context, f figures) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	s.demand()
 	s.watch.mark("fixed")
-	all, err := s.fixedFor(ctx)
+	all, err := s.fixedFor(ctx, r.Sweep[len(r.Sweep)-1])
 	if err != nil {
 		return err
 	}
 	s.watch.mark(fmt.Sprintf("paced, %d commits/s", s.limit(sharesPart, all.commits)))
-	if err := s.stack.SetWorker(ctx, 0); err != nil {
+	if err := s.stack.SetWorker(ctx, 0, r.paced()...); err != nil {
 		return err
 	}
 	if err := s.pause(r.Settle); err != nil {
@@ -36,7 +36,7 @@ func (r *run) shares(ctx context.Context, f figures) (err error) {
 		return err
 	}
 	s.watch.mark("second worker")
-	if _, err := s.stack.StartWorker(ctx); err != nil {
+	if _, err := s.stack.StartWorker(ctx, r.paced()...); err != nil {
 		return err
 	}
 	if err := s.pause(r.Share); err != nil {

@@ -126,11 +126,12 @@ func (s *stage) while(feed func(context.Context) error) {
 // to be small, a sale has one of them at a time, and there are many sales: then the
 // worker cannot put more into a transaction, and always has another one to begin.
 func (s *stage) demand() {
-	waiting := largestDemand / len(s.feeds)
+	waiting, batch := largestDemand/len(s.feeds), 0
+	if s.run.Batch < orderrows.MaxBatch {
+		waiting, batch = 1, s.run.Batch
+	}
 	for _, f := range s.feeds {
-		if s.run.Batch < orderrows.MaxBatch {
-			f.batch, waiting = s.run.Batch, 1
-		}
+		f.batch = batch
 		s.while(func(ctx context.Context) error { return f.keepWaiting(ctx, int64(waiting)) })
 	}
 }

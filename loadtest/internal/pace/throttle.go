@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/loadtest/internal/report"
@@ -13,11 +14,12 @@ const throttleSales = 4
 
 // throttle takes away a part of what the database commits, and gives it back.
 func (r *run) throttle(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "throttle", "The database commits less, and then as much as before.", r.sales(throttleSales), fixed(1)...)
+	s, err := r.open(ctx, "throttle", "The database commits less, and then as much as before.", r.sales(throttleSales), fixed(r.Sweep[0])...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	s.limit(free, 0)
 	s.demand()
 	commits, best, err := s.bestUnderThrottle(ctx)
 	if err != nil {
@@ -25,7 +27,7 @@ func (r *run) throttle(ctx context.Context, f figures) (err error) {
 	}
 	f["throttle_free_commits_per_s"] = commits
 	s.watch.mark("paced")
-	if err := s.stack.SetWorker(ctx, 0); err != nil {
+	if err := s.stack.SetWorker(ctx, 0, r.paced()...); err != nil {
 		return err
 	}
 	if err := s.pause(r.Settle); err != nil { // from the floor up
@@ -56,7 +58,7 @@ func (s *stage) bestUnderThrottle(ctx context.Context) (commits float64, best ma
 		if err := s.fix(ctx, consumers, i == 0); err != nil {
 			return 0, nil, err
 		}
-		did, err := s.fixedFor(ctx)
+		did, err := s.fixedFor(ctx, consumers)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -64,6 +66,9 @@ func (s *stage) bestUnderThrottle(ctx context.Context) (commits float64, best ma
 			commits, best[free.Name] = did.commits, did.orders
 		}
 		s.run.say("throttle: %d consumers as fast as they can: %.0f orders/s in %.1f commits/s, p90 %.0f ms", consumers, did.orders, did.commits, millis(did.p90))
+	}
+	if s.run.Base > 0 {
+		commits = float64(s.run.Base)
 	}
 	for i := len(all) - 1; i >= 0; i-- { // the last one runs
 		if i < len(all)-1 {
@@ -82,7 +87,7 @@ func (s *stage) bestUnderThrottle(ctx context.Context) (commits float64, best ma
 // become slower since the first time, or faster, has so for the pace as well, which is
 // held against what was measured last.
 func (s *stage) freeAgain(ctx context.Context, f figures) error {
-	if _, taken := f[bestFigure(free.Name)]; !taken {
+	if _, taken := f[bestFigure(free.Name)]; !taken || s.run.Base > 0 {
 		return nil
 	}
 	s.limit(free, 0)
@@ -91,7 +96,7 @@ func (s *stage) freeAgain(ctx context.Context, f figures) error {
 		if err := s.fix(ctx, consumers, false); err != nil {
 			return err
 		}
-		did, err := s.fixedFor(ctx)
+		did, err := s.fixedFor(ctx, consumers)
 		if err != nil {
 			return err
 		}
@@ -105,7 +110,7 @@ func (s *stage) freeAgain(ctx context.Context, f figures) error {
 
 // fewAndMany are the consumers of the fixed settings.
 func (s *stage) fewAndMany() []int {
-	return []int{s.run.Sweep[0], s.run.Sweep[min(2, len(s.run.Sweep)-1)]}
+	return slices.Compact([]int{s.run.Sweep[0], s.run.Sweep[min(2, len(s.run.Sweep)-1)]})
 }
 
 func (s *stage) fixedSteps(ctx context.Context, consumers int, commits float64, best map[string]float64) error {
@@ -114,7 +119,7 @@ func (s *stage) fixedSteps(ctx context.Context, consumers int, commits float64, 
 			continue // measured before
 		}
 		s.limit(step, commits)
-		did, err := s.fixedFor(ctx)
+		did, err := s.fixedFor(ctx, consumers)
 		if err != nil {
 			return err
 		}
@@ -122,7 +127,7 @@ func (s *stage) fixedSteps(ctx context.Context, consumers int, commits float64, 
 		s.run.say("throttle: %d consumers as fast as they can, %s: %.0f orders/s in %.1f commits/s, p90 %.0f ms",
 			consumers, step.Name, did.orders, did.commits, millis(did.p90))
 	}
-	s.proxy().LimitCommits(0)
+	s.limit(free, 0)
 	return nil
 }
 
@@ -135,17 +140,34 @@ func (s *stage) fix(ctx context.Context, consumers int, already bool) error {
 	return s.stack.SetWorker(ctx, 0, fixed(consumers)...)
 }
 
-// fixedFor measures what runs, after a time to warm up.
-func (s *stage) fixedFor(ctx context.Context) (span, error) {
+// fixedFor measures a worker with a fixed setting, once it has as many transactions in
+// flight as it may have, and a time to warm up.
+func (s *stage) fixedFor(ctx context.Context, consumers int) (span, error) {
+	for deadline := time.Now().Add(2 * s.run.Settle); !s.uses(ctx, consumers) && time.Now().Before(deadline); {
+		if err := s.pause(sampleEvery / 5); err != nil {
+			return span{}, err
+		}
+	}
 	if err := s.pause(s.run.Fixed / 3); err != nil {
 		return span{}, err
 	}
 	return s.over(ctx, s.run.Fixed*2/3)
 }
 
+// uses reports whether a worker uses all its consumers, as far as it tells.
+func (s *stage) uses(ctx context.Context, consumers int) bool {
+	for _, w := range s.read(ctx) {
+		if w.Told && w.Consumers < float64(consumers) {
+			return false
+		}
+	}
+	return true
+}
+
 // limit throttles to a part of the commits a second, and returns how many are left; 0
 // is no limit.
 func (s *stage) limit(step Step, commits float64) (left int) {
+	left = s.run.Base
 	if step.Over > 0 {
 		left = max(1, int(commits)/step.Over)
 	}
