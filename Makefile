@@ -15,7 +15,7 @@ WORKERS  ?= 1
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-setup: ## Install what is missing: redis-server, Postgres, a C compiler, Chromium, nats-server in bin/
+setup: ## Install what is missing: redis-server, Postgres, a C compiler, Chromium, nats-server and promtool in bin/
 	@scripts/setup.sh $(NATS_SERVER_VERSION)
 
 build: ## Build gateway, worker, warmup and loadtest into bin/

@@ -157,8 +157,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
-	pause := func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
-	defer runAll(ctx, append(running, dependencies.Watch, waiting.Run, pause, watch.Run, shownOnCall(page, c, p, waiting, pacer, watch)))()
+	running = append(running, dependencies.Watch, waiting.Run, p.pauses(pacer), watch.Run, shownOnCall(page, c, p, waiting, pacer, watch))
+	defer runAll(ctx, running)()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())
 	err = f.Run(ctx, warm.catalogue.Done)

@@ -29,6 +29,11 @@ type paceRow interface {
 	PacePaused(ctx context.Context) (bool, error)
 }
 
+// pauses is followPause as a loop.
+func (p parts) pauses(pacer *pacing.Pacer) func(context.Context) {
+	return func(ctx context.Context) { followPause(ctx, p.operators, pacer, p.log) }
+}
+
 // followPause keeps the pacer as the row says; as it was while the row cannot be read. The
 // pacer is paused until it was read once: a worker that starts during a pause writes nothing.
 func followPause(ctx context.Context, row paceRow, p *pacing.Pacer, log *slog.Logger) {
