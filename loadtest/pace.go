@@ -19,7 +19,7 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
 	only := fs.String("only", "", "`scenarios` to run, with commas between: "+strings.Join(pace.Names(), ", ")+"; all when empty")
 	rounds := fs.Int("rounds", 0, "how often everything is measured; 0 is 1, with -full 3")
-	batch := fs.Int("batch", 0, "`orders` in a transaction of throttle, latency and shares, 1 to 250, or 500 for as many as the worker takes; 0 is 100: enough commits a second to judge in seconds")
+	batch := fs.Int("batch", 0, "`orders` in a transaction of throttle, latency and shares, 1 to 250, in many sales with one hand-over at a time; 0 is as many as the worker takes, in few sales with a long queue")
 	full := fs.Bool("full", false, "longer measurements, and three rounds: half an hour rather than minutes")
 	quick := fs.Bool("quick", false, "one short round on a narrow database, whatever -rounds and -full say, to see that it runs and that nothing is wrong by far")
 	if err := service.Parse(fs, args, getenv); err != nil {

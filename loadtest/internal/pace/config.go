@@ -48,7 +48,7 @@ var (
 // Small is the size for every day.
 func Small() Config {
 	return Config{Rounds: 1, Settle: 10 * time.Second, Slow: 15 * time.Second, Judge: 5 * time.Second, Fixed: 4500 * time.Millisecond,
-		Share: 25 * time.Second, Quiet: 8 * time.Second, Batch: 100, Backlog: 50_000, Traffic: 50, Steps: []Step{half, eighth, free}, Sweep: []int{1, 2, 4, 8}}
+		Share: 25 * time.Second, Quiet: 8 * time.Second, Batch: orderrows.MaxBatch, Backlog: 50_000, Traffic: 50, Steps: []Step{half, eighth, free}, Sweep: []int{1, 2, 4, 8}}
 }
 
 // Full is the size whose figures are to be told to others.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,29 +12,21 @@ import (
 )
 
 const (
-	times        = 100 // the traffic of the small sale has the large one
-	ceilingTimes = 50  // and so much of it the worker may serve
+	times = 100 // the traffic of the small sale has the large one
 
 	// Sales. The small one is several, to tell its waits apart.
 	warmUp, alone, beside, large = "warm-up", "alone", "beside", "large"
 )
 
-// fair has a sale wait beside another with a hundred times its traffic, more than the
-// worker may serve.
+// fair has a sale wait beside another with a hundred times its traffic, and a queue of all
+// that comes in the time that is measured.
 func (r *run) fair(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "fair", "A sale beside another with a hundred times its traffic, more than the pace allows.", []string{warmUp, alone, beside, large},
-		fmt.Sprintf("SLUICE_PACE_CEILING=%d", ceilingTimes*r.Traffic))
+	s, err := r.open(ctx, "fair", "A sale beside another with a hundred times its traffic, and a queue.", []string{warmUp, alone, beside, large})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.aloneAndBeside(); err != nil {
-		return err
-	}
-	if err := s.stop(); err != nil {
-		return err
-	}
-	if err := s.stack.SetWorker(ctx, 0); err != nil { // what is left is ordered without the ceiling
 		return err
 	}
 	return s.finishWaits(ctx, f)
@@ -54,7 +47,7 @@ func (r *run) stuck(ctx context.Context, f figures) (err error) {
 		return err
 	}
 	s.watch.mark("lock taken away")
-	if err := s.rest(ctx, s.feeds[len(s.feeds)-1]); err != nil {
+	if err := s.rest(ctx, s.sale(large)); err != nil {
 		return err
 	}
 	return s.finishWaits(ctx, f)
@@ -84,7 +77,7 @@ func (s *stage) lockSale(ctx context.Context, saleID string) (unlock func() erro
 // aloneAndBeside sells the small sale alone for a while, once everything is warm, and
 // then beside the large one, once that has a backlog.
 func (s *stage) aloneAndBeside() error {
-	const warm, ahead = 2 * time.Second, time.Second
+	const warm = 2 * time.Second
 	if err := s.steadily(warm, traffic{warmUp: s.run.Traffic}); err != nil {
 		return err
 	}
@@ -93,11 +86,15 @@ func (s *stage) aloneAndBeside() error {
 		return err
 	}
 	s.watch.mark(large)
-	if err := s.steadily(ahead, traffic{large: times * s.run.Traffic}); err != nil {
+	if err := s.sale(large).backlog(s.feeding, int(s.run.Quiet.Seconds()*float64(times*s.run.Traffic))); err != nil {
 		return err
 	}
 	s.watch.mark(beside)
 	return s.steadily(s.run.Quiet, traffic{large: times * s.run.Traffic, beside: s.run.Traffic})
+}
+
+func (s *stage) sale(id string) *feed {
+	return s.feeds[slices.IndexFunc(s.feeds, func(f *feed) bool { return f.saleID == id })]
 }
 
 // traffic is attempts a second by sale.

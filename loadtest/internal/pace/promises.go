@@ -15,7 +15,7 @@ var promises = append(throttlePromises(),
 	promise{"shares", "shares_two_vs_one", "a second worker: orders a second of both, of what the first made alone", true, 0.8},
 	promise{"shares", "shares_smaller_vs_larger", "a second worker: orders a second of the slower, of those of the faster", true, 0.8},
 	promise{"drain", "drain_vs_raw_batch", "a backlog: orders a second, of a raw batched insert of the same rows", true, 0.7},
-	promise{"fair", "fair_p95_vs_alone", "beside a sale with 100 times the traffic: p95 queue wait, of that alone", false, 1.5},
+	promise{"fair", "fair_p95_vs_alone", "beside a sale with 100 times the traffic, and a queue: p95 queue wait, of that alone", false, 1.5},
 	promise{"stuck", "stuck_p95_vs_alone", "beside a sale that is stuck: p95 queue wait, of that alone", false, 1.5},
 )
 
@@ -53,8 +53,8 @@ func (r *run) skipped(figure string) bool {
 // notes say how the figures came about and what they do not say.
 var notes = []string{
 	"Everything shares one machine over loopback. Reservations are taken and handed over by this program as a gateway does, over " +
-		"several sales: order transactions of one sale follow each other. In throttle, latency and shares there are many of them with one hand-over at a time, which " +
-		"is a batch (-batch), so that there are commits enough to judge; with -batch 500 there are few with a long queue, and the worker makes batches as large as it can. Rates are of rows made, by sluice_orders_total.",
+		"several sales: order transactions of one sale follow each other. In throttle, latency and shares they have long queues, and the " +
+		"worker makes batches as large as it can; with -batch there are many sales with one hand-over at a time, which is a batch. Rates are of rows made, by sluice_orders_total.",
 	"fixed settings: -pace-floor, -pace-ceiling and -pace-target so high that they never limit, -consumers n. Nothing keeps their latency low: they are the most that can be had.",
 	"throttle: the proxy lets a part of the commits a second through that the best fixed setting reached without. vs_admitted is of that many commits with a batch each. " +
 		"Without the throttle the fixed settings are measured again at the end, and that counts: the machine drifts.",
