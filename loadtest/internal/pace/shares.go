@@ -13,14 +13,14 @@ var sharesPart = Step{Name: "quarter", Over: 4}
 
 // shares starts a second worker beside one that has found its pace.
 func (r *run) shares(ctx context.Context, f figures) (err error) {
-	s, err := r.open(ctx, "shares", "A second worker starts beside one that has found its pace.", r.sales(throttleSales), fixed(r.Sweep[len(r.Sweep)-1])...)
+	s, err := r.open(ctx, "shares", "A second worker starts beside one that has found its pace.", r.sales(throttleSales), fixed(r.many())...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	s.demand()
 	s.watch.mark("fixed")
-	all, err := s.fixedFor(ctx, r.Sweep[len(r.Sweep)-1])
+	all, err := s.fixedFor(ctx, r.many())
 	if err != nil {
 		return err
 	}

@@ -109,9 +109,10 @@ func (s *stage) freeAgain(ctx context.Context, f figures) error {
 }
 
 // fewAndMany are the consumers of the fixed settings.
-func (s *stage) fewAndMany() []int {
-	return slices.Compact([]int{s.run.Sweep[0], s.run.Sweep[min(2, len(s.run.Sweep)-1)]})
-}
+func (s *stage) fewAndMany() []int { return slices.Compact([]int{s.run.Sweep[0], s.run.many()}) }
+
+// many consumers are as many as there are sales, at most: more are never used.
+func (c Config) many() int { return c.Sweep[min(2, len(c.Sweep)-1)] }
 
 func (s *stage) fixedSteps(ctx context.Context, consumers int, commits float64, best map[string]float64) error {
 	for _, step := range s.run.Steps {
