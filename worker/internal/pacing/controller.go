@@ -7,15 +7,18 @@ import (
 
 // How the pace moves from window to window.
 const (
-	growth       = 5    // times the root of the pace, in a full window, while the pace is the limit
-	mostGrowth   = 0.05 // of the pace
-	fastGrowth   = 2.0  // until the first breach, and on trial
-	usedUp       = 0.9  // of the pace: what makes it the limit
-	cut          = 0.9  // of what came through, when the p90 is over the target
-	deepCut      = 0.5  // after errors, or when a cut left the p90 over deepFactor × the target
-	deepFactor   = 2
-	mostShallow  = 2 // cuts in a row; then it is to be known soon whether the database is slow
-	quietWindows = 4 // until one more consumer is tried
+	growth     = 5    // times the root of the pace, a second, while the pace is the limit
+	near       = 0.95 // of what came through when the pace was last cut: from there
+	nearGrowth = 0.2  // times the growth
+	leap       = 2.0  // times the pace, to see whether a throttle is gone
+	usedUp     = 0.7  // of the pace: what makes it the limit
+	cut        = 0.9  // of what came through, when one transaction at a time is over the target
+	deepCut    = 0.5  // after errors
+
+	holdFirst        = 3               // windows from a breach to the next leap, or one more consumer
+	holdLongest      = 6               // after leaps that ended in one
+	holdTransactions = 60              // in that time: those of a leap too far are few of all
+	holdTime         = 5 * time.Second // though not for longer
 
 	startConsumers = 2
 )
@@ -32,20 +35,32 @@ type Controller struct {
 	window window
 	state  verdict
 
-	from     time.Time // transactions that began earlier waited in a queue that a cut has ended
-	cuts     int
-	doubling bool
-	paced    bool   // the pace was the limit of the last window
-	quiet    int    // windows since the last breach
-	breaches int    // in a row
-	anchor   anchor // where the cuts in a row began
+	from  time.Time // transactions that began earlier waited in a queue that a cut has ended
+	cuts  int
+	paced bool // the pace was the limit of the last window
 
-	trial      *trial // nil for none
-	sinceProbe int    // transactions
-	probeAfter int
-	probedAt   time.Time
+	hold   hold    // after a breach
+	length int     // windows, of the hold after the next breach
+	leapt  bool    // in the last window
+	known  float64 // pace that was too much when it was last cut; 0 for none
 
-	easing ease // of a slow database
+	suspect suspect
+	slow    slowness
+}
+
+// hold is how long the pace must still grow slowly.
+type hold struct {
+	windows      int
+	transactions int
+	until        time.Time // at the latest
+}
+
+func (h *hold) pass(transactions int) {
+	h.windows, h.transactions = max(0, h.windows-1), max(0, h.transactions-transactions)
+}
+
+func (h *hold) over(now time.Time) bool {
+	return h.windows == 0 && h.transactions == 0 || !now.Before(h.until)
 }
 
 // verdict is what the windows so far have led to.
@@ -61,30 +76,21 @@ type verdict struct {
 // NewController starts at the ceiling: a worker has few transactions in flight, so that the first
 // window tells before much harm is done, and a database that bears it is used at once.
 func NewController(cfg Config, now time.Time) *Controller {
-	return &Controller{cfg: cfg, window: window{since: now}, doubling: true, probeAfter: probeFirst, state: verdict{
+	return &Controller{cfg: cfg, window: window{since: now}, length: holdFirst, state: verdict{
 		Pace: cfg.Ceiling, Target: cfg.Target, LimitedBy: LimitDemand, Consumers: min(startConsumers, cfg.ConsumersMax),
 	}}
 }
 
 // Ended records a transaction.
 func (c *Controller) Ended(now time.Time, s Sample) {
-	if s.Began.Before(c.from) {
-		return
-	}
-	c.window.add(now, s, c.state.Target)
-	c.sinceProbe++
-	well := s.Latency <= c.state.Target && !s.Failed
-	switch {
-	case s.Probe:
-		c.probed(now, s, well)
-	case c.trial != nil:
-		c.tried(now, s.Began, well)
+	if !s.Began.Before(c.from) {
+		c.window.add(now, s, c.state.Target)
 	}
 }
 
 // Tick closes the window when it says enough, and reports whether it did.
 func (c *Controller) Tick(now time.Time, u Usage) (closed bool) {
-	if !c.window.complete(now) {
+	if !c.window.complete(now, c.leapt, c.slow.looking) {
 		return false
 	}
 	c.adjust(now, u)
@@ -101,25 +107,20 @@ func (c *Controller) adjust(now time.Time, u Usage) {
 		c.idle(u)
 		return
 	}
-	slowed := false
 	if ok {
 		c.state.P90 = p90
-		slowed = c.retarget(now) || c.ease(now)
 	}
+	before := c.state.Consumers
 	switch {
-	case slowed: // nothing is to be done about it
 	case failed:
-		c.breach(now, deepCut)
-	case c.state.P90 <= c.state.Target:
-		c.grow(now, u)
-	case c.breaches > 0 && c.state.P90 > deepFactor*c.state.Target, c.breaches >= mostShallow:
-		c.breach(now, deepCut)
+		c.halve(now)
+	case c.judgeSlow(now):
+	case c.state.P90 > c.state.Target:
+		c.breach(now)
 	default:
-		// What came through is what the database bears; a little less lets the queue
-		// in front of it run dry.
-		c.breach(now, cut)
+		c.grow(now, u)
 	}
-	c.state.LimitedBy = c.limit(u, failed)
+	c.state.LimitedBy = c.limit(u, failed, before)
 }
 
 // idle is a window in which nothing ended.
@@ -131,18 +132,47 @@ func (c *Controller) idle(u Usage) {
 	c.fewer(u)
 }
 
-// breach cuts both: the pace to a part of what came through, and the transactions in
-// flight to as many as can be over within the target, by Little's law. Where that is
-// less than one the pace alone spaces them.
-func (c *Controller) breach(now time.Time, part float64) {
-	cost, transactions := c.window.borne(now)
-	c.revert()
-	c.state.Pace = max(c.cfg.Floor, part*min(c.state.Pace, cost))
-	within := int(transactions * c.state.Target.Seconds())
-	c.state.Consumers = max(1, min(c.state.Consumers, within))
-	c.doubling, c.quiet = false, 0
-	c.breaches++
-	c.sinceProbe, c.probeAfter = 0, probeFirst
+// headroom is how many times as long transactions might take.
+func (c *Controller) headroom() float64 {
+	return float64(c.state.Target) / float64(max(1, c.state.P90))
+}
+
+// breach leaves as many in flight as can be over within the target: what they take is
+// mostly their own queue. Where even one at a time is over it, the pace spaces them, a
+// little less than what came through, and the queue runs dry.
+func (c *Controller) breach(now time.Time) {
+	s := &c.state
+	borne := c.window.borne(now)
+	within := int(float64(s.Consumers) * c.headroom())
+	if within >= 1 {
+		s.Pace = c.bounded(min(s.Pace, cut*borne))
+	} else {
+		c.suspect.breach(s.P90, borne, s.Consumers)
+		c.known = borne
+		s.Pace = c.bounded(min(s.Pace, cut*borne))
+	}
+	s.Consumers = max(1, within)
+	c.held(now)
+}
+
+func (c *Controller) bounded(pace float64) float64 {
+	return max(c.cfg.Floor, min(c.cfg.Ceiling, pace))
+}
+
+// halve is for a database that refuses, or does not answer in time.
+func (c *Controller) halve(now time.Time) {
+	c.state.Pace = c.bounded(deepCut * min(c.state.Pace, c.window.borne(now)))
+	c.state.Consumers = max(1, c.state.Consumers/2)
+	c.held(now)
+}
+
+// held lets the pace be for some windows, more of them if it was a leap that failed.
+func (c *Controller) held(now time.Time) {
+	if c.leapt {
+		c.length = min(2*c.length, holdLongest)
+	}
+	c.hold = hold{windows: c.length, transactions: holdTransactions, until: now.Add(holdTime)}
+	c.leapt = false
 	c.judgeFrom(now)
 }
 
@@ -157,29 +187,46 @@ func (c *Controller) judgeFrom(now time.Time) {
 func (c *Controller) Cuts() int { return c.cuts }
 
 func (c *Controller) grow(now time.Time, u Usage) {
-	c.quiet, c.breaches = c.quiet+1, 0
-	if c.paced && c.trial == nil { // a pace that nobody uses up is not known to be borne
-		c.state.Pace = min(c.cfg.Ceiling, c.state.Pace+c.more())
+	s := &c.state
+	c.refuted()
+	if c.leapt {
+		c.length, c.known = holdFirst, 0
+	}
+	c.hold.pass(len(c.window.latencies))
+	held := !c.hold.over(now)
+	c.leapt = !held && (c.paced && s.Pace < c.cfg.Ceiling || u.Busy && s.Consumers < c.cfg.ConsumersMax)
+	switch {
+	case !c.paced: // a pace that nobody uses up is not known to be borne
+	case held:
+		s.Pace = c.bounded(c.more(c.window.age(now).Seconds()))
+	default:
+		s.Pace = c.bounded(leap * s.Pace)
 	}
 	switch {
 	case !u.Busy:
 		c.fewer(u)
-	case c.doubling:
-		c.state.Consumers = min(c.cfg.ConsumersMax, 2*c.state.Consumers)
-	case c.quiet >= quietWindows && c.trial == nil && c.state.Consumers < c.cfg.ConsumersMax:
-		c.try(now)
-		c.state.Consumers++
-		c.quiet = 0
+	default: // if they queue for each other, as many are over within the target
+		room := int(float64(s.Consumers) * min(leap, c.headroom()))
+		if !held {
+			room = max(room, s.Consumers+1)
+		}
+		s.Consumers = min(c.cfg.ConsumersMax, room)
 	}
 }
 
-func (c *Controller) more() float64 {
-	pace := c.state.Pace
-	if c.doubling {
-		return (fastGrowth - 1) * pace
+// more is a larger pace, after some seconds. Workers that share a database come to equal
+// paces: a cut takes from each a part of its pace, growth gives only the root of it.
+func (c *Controller) more(seconds float64) float64 {
+	pace, enough := c.state.Pace, near*c.known
+	step := growth * math.Sqrt(pace) * seconds
+	switch {
+	case pace < enough:
+		return min(pace+step, enough)
+	case c.known > 0:
+		return pace + nearGrowth*step
+	default:
+		return pace + step
 	}
-	full := min(1, float64(len(c.window.latencies))/windowSamples)
-	return full * min(growth*math.Sqrt(pace), mostGrowth*pace)
 }
 
 // fewer takes back consumers that are idle.
@@ -189,15 +236,19 @@ func (c *Controller) fewer(u Usage) {
 	}
 }
 
-func (c *Controller) limit(u Usage, failed bool) Limit {
+// limit says what held the window that was before consumers back.
+func (c *Controller) limit(u Usage, failed bool, before int) Limit {
+	s := c.state
 	switch {
 	case failed:
 		return LimitErrors
-	case c.state.Target > c.cfg.Target:
+	case s.Target > c.cfg.Target:
 		return LimitLatency
-	case c.paced && c.state.Pace >= c.cfg.Ceiling:
+	case s.P90 > s.Target:
+		return LimitPace
+	case c.paced && s.Pace >= c.cfg.Ceiling:
 		return LimitCeiling
-	case c.paced || c.breaches > 0:
+	case c.paced || u.Busy && s.Consumers == before && before < c.cfg.ConsumersMax:
 		return LimitPace
 	case u.Busy:
 		return LimitConsumers

@@ -45,24 +45,39 @@ func TestController_FromWindowToWindow(t *testing.T) {
 		"consumers double until the first breach": {bounds, []window{
 			{100, well, Usage{Busy: true}, 100_000, 4, LimitConsumers},
 			{200, well, Usage{Busy: true}, 100_000, 8, LimitCeiling},
-			{150, well, Usage{Busy: true}, 100_000, 8, LimitConsumers},
+			{130, well, Usage{Busy: true}, 100_000, 8, LimitConsumers},
 		}},
 		"a breach cuts to what came through and what can be over in time": {bounds, []window{
 			{100, well, Usage{Busy: true}, 100_000, 4, LimitConsumers},
 			{40, slow, Usage{Busy: true}, 18_000, 2, LimitPace},
 		}},
-		"half of it when that was not enough": {bounds, []window{
-			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 2, LimitPace},
-			{36, 300 * time.Millisecond, Usage{Busy: true}, 9000, 1, LimitPace},
+		"one at a time that is still over it is spaced": {bounds, []window{
+			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 1, LimitPace},
+			{12, 80 * time.Millisecond, Usage{Busy: true}, 5400, 1, LimitPace},
+			{10, well, Usage{}, 5700, 1, LimitPace},
+		}},
+		"a cut in vain that made it fast is taken back": {bounds, []window{
+			{40, 110 * time.Millisecond, Usage{Busy: true}, 18_000, 1, LimitPace},
+			{36, 100 * time.Millisecond, Usage{}, 9000, 1, LimitPace},
+			{18, well, Usage{}, 16_200, 1, LimitPace},
+		}},
+		"the pace leaps once it has been held": {bounds, []window{
+			{20, 300 * time.Millisecond, Usage{Busy: true}, 9000, 1, LimitPace},
+			{20, well, Usage{}, 9500, 1, LimitPace},
+			{20, well, Usage{}, 9600, 1, LimitPace},
+			{20, well, Usage{}, 19_200, 1, LimitPace},
+			{40, well, Usage{}, 38_400, 1, LimitPace},
+			{40, 80 * time.Millisecond, Usage{Busy: true}, 18_000, 1, LimitPace},
 		}},
 		"less and less is not less than the floor": {Config{50 * time.Millisecond, 15_000, 100_000, 8}, []window{
 			{30, slow, Usage{Busy: true}, 15_000, 1, LimitPace},
 		}},
-		"as slow at a quarter is slow": {bounds, []window{
-			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 2, LimitPace},
-			{36, 300 * time.Millisecond, Usage{Busy: true}, 9000, 1, LimitPace},
-			{18, 300 * time.Millisecond, Usage{Busy: true}, 4500, 1, LimitPace},
-			{9, 300 * time.Millisecond, Usage{Busy: true}, 20_000, 2, LimitLatency},
+		"as slow with gaps between them is slow": {bounds, []window{
+			{40, 300 * time.Millisecond, Usage{Busy: true}, 18_000, 1, LimitPace},
+			{36, 300 * time.Millisecond, Usage{}, 9000, 1, LimitPace},
+			{18, 300 * time.Millisecond, Usage{}, 20_000, 2, LimitLatency},
+			{40, 300 * time.Millisecond, Usage{Busy: true}, 40_000, 3, LimitLatency},
+			{40, well, Usage{Busy: true}, 40_000, 6, LimitConsumers},
 		}},
 		"the operator's ceiling": {Config{50 * time.Millisecond, 500, 10_000, 8}, []window{
 			{20, well, Usage{}, 10_000, 2, LimitCeiling},
@@ -100,31 +115,6 @@ func TestController_ErrorsHalveIt(t *testing.T) {
 	c.Ended(start.Add(2*time.Second), Sample{Began: start, Latency: 7 * time.Second, Failed: true}) // of the same time
 	if c.Tick(start.Add(4*time.Second), Usage{}); c.state.Pace != 5000 {
 		t.Fatalf("cut twice for one fault: %+v", c.state)
-	}
-}
-
-func TestController_ATrialThatFailsIsTakenBack(t *testing.T) {
-	t.Parallel()
-	c, now := NewController(bounds, start), start
-	now = second(c, now, 40, 80*time.Millisecond, Usage{Busy: true})
-	for range 2 { // borne, and used up
-		now = second(c, now, int(c.state.Pace/MaxBatch)+1, 20*time.Millisecond, Usage{})
-	}
-	before := c.state.Pace
-	if !c.ProbeDue(now) {
-		t.Fatal("no probe is due")
-	}
-	c.Probing(now)
-	c.Ended(now, Sample{Began: now, Latency: 20 * time.Millisecond, Cost: MaxBatch, Probe: true})
-	if c.state.Pace != 2*before || c.ProbeDue(now) {
-		t.Fatalf("pace %v after a probe that was well, %v before", c.state.Pace, before)
-	}
-	for range trialSlow {
-		now = now.Add(25 * time.Millisecond)
-		c.Ended(now, Sample{Began: now, Latency: 90 * time.Millisecond, Cost: MaxBatch})
-	}
-	if c.state.Pace < before || c.state.Pace > 1.9*before || c.breaches != 0 {
-		t.Fatalf("%+v after a failed trial, pace %v before", c.state, before)
 	}
 }
 

@@ -6,18 +6,18 @@
 //
 // The controller closes a window once it says enough, and compares its p90 with the target.
 //
-//	         within the target                          over it: a breach
-//	fresh    pace, consumers ×2 ──────────────────────► pace ×0.9 of what came through, ×0.5 if that was
-//	steady   pace + 5 × root, if it was the limit       not enough or after errors; consumers ≤ what can be
-//	   │                                                over within the target (Little's law); then what is
-//	   │ every so often                                 in flight ends unjudged ──► steady
+//	        within the target                            over it: a breach
+//	held    pace + 5 × root of it, if it was the limit   consumers × target ÷ p90, pace ×0.9 of what
+//	   │                                                 came through; what is in flight ends unjudged
+//	   │ some windows and transactions later             ──► held
 //	   ▼
-//	probe    one transaction begins early: was it slow? no ──► trial: pace ×2, taken back after 3 slow ones
-//	trial    one more consumer, taken back likewise
+//	leap    pace ×2, consumers + 1 if they were the      the same, at the third slow transaction; the
+//	        limit, window after window                   next hold is longer
 //
-// A database that is as slow at a quarter of the pace is slow, not overloaded: the cuts are
-// taken back and the target becomes 1.5 × its p90 (limited by latency). Every so often
-// half the consumers show whether it still is.
+// One transaction at a time that is over the target is spaced by the pace. If it is as slow
+// with gaps before it, the database is slow, not overloaded: the cuts are taken back and
+// the target becomes 1.5 × its p90 (limited by latency). Every so often one transaction at
+// a time shows whether it still is.
 //
 // A transaction costs the pace as many orders as it makes, and some for itself, so that
 // one which is short of commits gets fewer and larger ones. Workers that share a

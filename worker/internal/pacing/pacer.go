@@ -28,10 +28,8 @@ type Pacer struct {
 	paused     bool
 	timer      *time.Timer // for the next permit
 
-	cuts      int                // of the controller, heeded
-	draining  map[*Turn]struct{} // begun before the last cut: the next one begins after them
-	lastBegan time.Time
-	lastCost  float64
+	cuts     int                // of the controller, heeded
+	draining map[*Turn]struct{} // begun before the last cut: the next one begins after them
 
 	usage  usage
 	wanted int // workers
@@ -54,7 +52,7 @@ func New(cfg Config, promise time.Duration, waiting func() int64) *Pacer {
 	p := &Pacer{
 		cfg: cfg, promise: promise, waiting: waiting, controller: NewController(cfg, now),
 		limiter: rate.NewLimiter(rate.Limit(cfg.Ceiling), MaxBatch), turns: newTurns(cfg.ConsumersMax),
-		draining: map[*Turn]struct{}{}, lastCost: MaxBatch, usage: usage{since: now}, wanted: 1,
+		draining: map[*Turn]struct{}{}, usage: usage{since: now}, wanted: 1,
 	}
 	p.timer = time.AfterFunc(time.Hour, p.look)
 	return p
@@ -108,8 +106,7 @@ func (p *Pacer) Forget(saleID string) {
 // dispatch begins what may begin.
 func (p *Pacer) dispatch(now time.Time) {
 	for !p.paused && p.turns.anyWaiting() {
-		wait, probe := p.permit(now)
-		if wait > 0 {
+		if wait := p.permit(now); wait > 0 {
 			p.unblock(now)
 			p.timer.Reset(wait)
 			return
@@ -121,7 +118,7 @@ func (p *Pacer) dispatch(now time.Time) {
 			}
 			return
 		}
-		p.begin(now, l, probe)
+		p.begin(now, l)
 	}
 	p.unblock(now)
 }
@@ -133,34 +130,24 @@ func (p *Pacer) unblock(now time.Time) {
 	}
 }
 
-// permit says how long it is until a transaction may begin, and whether it is then early.
-func (p *Pacer) permit(now time.Time) (wait time.Duration, probe bool) {
+// permit says how long it is until a transaction may begin.
+func (p *Pacer) permit(now time.Time) time.Duration {
 	for t := range p.draining {
 		if now.Sub(t.began) <= p.hang() {
-			return lookEvery, false // its end comes first, or it hangs
+			return lookEvery // its end comes first, or it hangs
 		}
 	}
 	debt := -p.limiter.TokensAt(now)
 	if debt < 0 {
-		return 0, false
+		return 0
 	}
-	if p.controller.ProbeDue(now) {
-		probe, debt = true, debt-p.lastCost/2
-	}
-	if debt < 0 {
-		return 0, probe
-	}
-	return time.Duration((debt+1)/float64(p.limiter.Limit())*float64(time.Second)) + time.Microsecond, false
+	return time.Duration((debt+1)/float64(p.limiter.Limit())*float64(time.Second)) + time.Microsecond
 }
 
-func (p *Pacer) begin(now time.Time, l *line, probe bool) {
+func (p *Pacer) begin(now time.Time, l *line) {
 	cost := Cost(l.waiting.orders)
 	t := p.turns.begin(l, now, cost)
-	t.began, t.charged, t.probe, t.after = now, cost, probe, now.Sub(p.lastBegan)
-	if probe {
-		p.controller.Probing(now)
-	}
-	p.lastBegan, p.lastCost = now, cost
+	t.began, t.charged = now, cost
 	p.charge(now, cost)
 	p.usage.peak = max(p.usage.peak, p.turns.running())
 	close(t.granted)

@@ -4,88 +4,102 @@ import "time"
 
 const (
 	slowFactor = 1.5 // effective target over the p90 of a slow database
-	farEnough  = 4   // times less than where the cuts began
-	asSlow     = 0.9 // of the p90 there
-	easeEvery  = 10 * time.Second
-	muchFaster = 2 // times: the target comes down at once
-	eased      = 0.75
+	asSlow     = 0.8 // of the p90 before the pace was cut
+	inVain     = 2   // cuts that made nothing faster
+	muchFaster = 2   // times: it may be slow no longer
+	lookAgain  = 20 * time.Second
 )
 
-// anchor is the first of several breaches in a row.
-type anchor struct {
-	pace      float64 // 0 for none
-	p90       time.Duration
+// suspect is a database that was over the target with one transaction at a time. If it
+// still is when the pace leaves gaps between them, it is slow, not overloaded.
+type suspect struct {
+	p90       time.Duration // 0 for none
+	pace      float64       // that it bore
 	consumers int
+	cuts      int     // in vain
+	before    float64 // pace before the cuts that only try it; 0 for none
 }
 
-// ease is a window with half the consumers. A database that was slow and no longer is
-// may be kept busy by these alone.
-type ease struct {
-	at        time.Time // of the last one; zero before the first window
-	on        bool
-	consumers int
-	p90       time.Duration
+func (s *suspect) breach(p90 time.Duration, borne float64, consumers int) {
+	if s.p90 == 0 {
+		*s = suspect{p90: p90, pace: borne, consumers: consumers}
+	}
 }
 
-// retarget tells a slow database from an overloaded one. There, a pace that is cut to a
-// quarter makes transactions no faster: the cuts were in vain, and are taken back. And at
-// the floor there is nothing left to cut.
-func (c *Controller) retarget(now time.Time) (slow bool) {
+// refuted takes a cut back that only tried whether it would be in vain.
+func (c *Controller) refuted() {
+	c.state.Pace = max(c.state.Pace, cut*c.suspect.before)
+	c.suspect = suspect{}
+}
+
+// slowness is of a database that was found to be slow.
+type slowness struct {
+	p90       time.Duration // then; 0 while it is not
+	lookedAt  time.Time
+	looking   bool // with one transaction at a time
+	consumers int  // that were before
+}
+
+// judgeSlow reports whether this window said something about the database being slow,
+// and has done what is to be done then.
+func (c *Controller) judgeSlow(now time.Time) (judged bool) {
 	s := &c.state
 	switch {
-	case s.P90 <= c.cfg.Target:
-		s.Target, c.anchor, c.easing = c.cfg.Target, anchor{}, ease{}
-	case s.P90 <= s.Target:
-		c.anchor = anchor{}
-		if muchFaster*c.scaled() < s.Target {
-			s.Target = c.scaled()
+	case c.slow.p90 > 0:
+		return c.stillSlow(now)
+	case s.P90 <= s.Target || c.suspect.p90 == 0 || s.Consumers > 1 || !c.paced && s.Pace > c.cfg.Floor:
+		return false
+	case float64(s.P90) < asSlow*float64(c.suspect.p90):
+		c.suspect.p90 = s.P90
+		return false
+	}
+	if c.suspect.cuts++; c.suspect.cuts < inVain && s.Pace > c.cfg.Floor {
+		c.suspect.before = s.Pace
+		s.Pace = c.bounded(deepCut * s.Pace)
+		c.held(now)
+		return true
+	}
+	// The cuts were in vain, and are taken back.
+	c.slow = slowness{p90: s.P90, lookedAt: now}
+	s.Target = scaled(c.cfg.Target, s.P90)
+	s.Pace, s.Consumers = c.bounded(max(s.Pace, c.suspect.pace)), c.suspect.consumers
+	c.suspect, c.hold, c.leapt = suspect{}, hold{}, false
+	return true
+}
+
+func scaled(least, p90 time.Duration) time.Duration {
+	return max(least, time.Duration(slowFactor*float64(p90)))
+}
+
+// stillSlow goes back to the configured target as soon as the database may bear it, and
+// looks every now and then, with one transaction at a time: a database that was slow and
+// no longer is may be kept busy by those in flight alone.
+func (c *Controller) stillSlow(now time.Time) (judged bool) {
+	s, slow := &c.state, &c.slow
+	switch {
+	case slow.looking:
+		fast := s.P90 <= c.cfg.Target || muchFaster*s.P90 < slow.p90
+		s.Consumers = slow.consumers
+		if fast {
+			s.Consumers = max(1, min(s.Consumers, int(c.cfg.Target/max(1, s.P90))))
+			c.notSlow(now)
+		} else {
+			*slow = slowness{p90: s.P90, lookedAt: now}
+			s.Target = scaled(c.cfg.Target, s.P90)
 		}
-	case c.anchor.pace == 0:
-		pace, _ := c.window.borne(now)
-		c.anchor = anchor{pace: min(s.Pace, pace), p90: s.P90, consumers: s.Consumers}
-	case s.Pace <= c.anchor.pace/farEnough && float64(s.P90) >= asSlow*float64(c.anchor.p90):
-		s.Pace, s.Consumers = max(c.cfg.Floor, c.anchor.pace), c.anchor.consumers
-		fallthrough
-	case s.Pace <= c.cfg.Floor:
-		s.Target = c.scaled()
-		c.anchor, c.trial, c.easing = anchor{}, nil, ease{}
+		return true
+	case s.P90 <= c.cfg.Target || muchFaster*s.P90 < slow.p90:
+		c.notSlow(now)
+		return false
+	case s.P90 <= s.Target && now.Sub(slow.lookedAt) >= lookAgain && s.Consumers > 1:
+		slow.looking, slow.consumers, s.Consumers = true, s.Consumers, 1
 		c.judgeFrom(now)
-		c.doubling, c.quiet, c.breaches = true, 0, 0 // nothing is known of the way up
-		c.sinceProbe, c.probeAfter, c.probedAt = 0, probeFirst, time.Time{}
 		return true
 	}
 	return false
 }
 
-func (c *Controller) scaled() time.Duration {
-	return max(c.cfg.Target, time.Duration(slowFactor*float64(c.state.P90)))
-}
-
-// ease looks, every now and then, whether a slow database still is.
-func (c *Controller) ease(now time.Time) (looking bool) {
-	s, e := &c.state, &c.easing
-	switch {
-	case s.Target <= c.cfg.Target || s.P90 > s.Target:
-		if e.on {
-			s.Consumers = e.consumers
-		}
-		*e = ease{}
-		return false
-	case e.on && float64(s.P90) <= eased*float64(e.p90):
-		s.Target, c.doubling, c.quiet = c.scaled(), false, 0
-		*e = ease{at: now.Add(-easeEvery)} // and again
-	case e.on:
-		s.Consumers = e.consumers
-		*e = ease{at: now}
-		return false
-	case e.at.IsZero():
-		e.at = now
-	}
-	if now.Sub(e.at) < easeEvery || s.Consumers < 2 || c.trial != nil {
-		return false
-	}
-	*e = ease{on: true, at: now, consumers: s.Consumers, p90: s.P90}
-	s.Consumers /= 2
-	c.from = now
-	return true
+func (c *Controller) notSlow(now time.Time) {
+	c.slow, c.state.Target = slowness{}, c.cfg.Target
+	c.judgeFrom(now)
 }

@@ -14,8 +14,6 @@ type Turn struct {
 
 	began   time.Time
 	charged float64 // of the pace
-	probe   bool
-	after   time.Duration // the one before it
 }
 
 // Turn waits until it is the sale's turn, for a batch of about so many orders. Of one
@@ -55,7 +53,6 @@ func (t *Turn) Pay(orders int) {
 		p.charge(time.Now(), more)
 		t.line.correct(more)
 		t.charged += more
-		p.lastCost = t.charged
 	}
 }
 
@@ -72,8 +69,7 @@ func (t *Turn) record(began time.Time, orders int, failed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(orders), Probe: t.probe, After: t.after, Failed: failed}
-	t.probe = false
+	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(orders), Failed: failed}
 	p.usage.orders += orders
 	if !failed && s.Latency <= p.controller.state.Target {
 		t.line.wellAt = now

@@ -12,16 +12,17 @@ const (
 	clearlySlow   = windowSamples/10 + 1 // so many slow ones in 50 say that the p90 is over the target
 	fewest        = 3                    // of which one is let pass
 	clearlyWell   = 10                   // so many, none of them slow, will do
+	fewWell       = 5                    // in twice the time
+	afterLeap     = 250 * time.Millisecond
+	leastBorne    = 0.75 // of what came through in the window: a stall is not all there is
 )
 
 // Sample is one order transaction.
 type Sample struct {
 	Began   time.Time
 	Latency time.Duration
-	Cost    float64       // see Cost
-	Probe   bool          // it began before its time
-	After   time.Duration // since the transaction before it began; of a probe
-	Failed  bool          // by a timeout, or for want of connections
+	Cost    float64 // see Cost
+	Failed  bool    // by a timeout, or for want of connections
 }
 
 // window holds the transactions that ended since it began.
@@ -46,9 +47,6 @@ func (w *window) add(at time.Time, s Sample, target time.Duration) {
 		return
 	}
 	w.cost += s.Cost
-	if s.Probe {
-		return // it may have been slow by being early
-	}
 	w.latencies = append(w.latencies, s.Latency)
 	w.lastAt = at
 	if !w.slowAt.IsZero() {
@@ -64,24 +62,30 @@ func (w *window) add(at time.Time, s Sample, target time.Duration) {
 }
 
 // complete reports whether the window says enough. It ends early once its verdict is
-// certain.
-func (w *window) complete(now time.Time) bool {
-	age, n := now.Sub(w.since), len(w.latencies)
-	certain := n >= windowSamples || w.errors > 0 || w.slow >= clearlySlow || n >= clearlyWell && w.slow == 0
-	return age >= windowTime && certain || age >= longestWindow
+// certain, at once when the pace has leapt too far, and soon when it only looks.
+func (w *window) complete(now time.Time, leapt, looking bool) bool {
+	age, n := w.age(now), len(w.latencies)
+	allSlow := w.slow == n && n >= fewest
+	certain := n >= windowSamples || w.errors > 0 || w.slow >= clearlySlow || allSlow || n >= clearlyWell && w.slow == 0
+	if looking && n >= fewest {
+		return true
+	}
+	certain = certain || age >= 2*windowTime && n >= fewWell && w.slow == 0
+	return age >= windowTime && certain || age >= longestWindow || leapt && w.slow >= fewest && 2*w.slow >= n && age >= afterLeap
 }
 
-// rate is the cost a second.
-func (w *window) rate(now time.Time) float64 { return w.cost / now.Sub(w.since).Seconds() }
+func (w *window) age(now time.Time) time.Duration { return now.Sub(w.since) }
 
-// borne is the cost, and the transactions, a second that came through while it was slow.
-func (w *window) borne(now time.Time) (cost, transactions float64) {
-	passed := w.lastAt.Sub(w.slowAt).Seconds()
-	if w.slowCount < 2 || passed <= 0 {
-		passed = now.Sub(w.since).Seconds()
-		return w.cost / passed, float64(len(w.latencies)) / passed
+// rate is the cost a second.
+func (w *window) rate(now time.Time) float64 { return w.cost / w.age(now).Seconds() }
+
+// borne is the cost a second that came through while it was slow: that is what the
+// database bears. Few transactions say it roughly.
+func (w *window) borne(now time.Time) float64 {
+	if passed := w.lastAt.Sub(w.slowAt).Seconds(); w.slowCount >= 2 && passed > 0 {
+		return max(w.slowCost/passed, leastBorne*w.rate(now))
 	}
-	return w.slowCost / passed, float64(w.slowCount) / passed
+	return w.rate(now)
 }
 
 // p90 is the latency that nine of ten do not exceed; false without samples. Of less than
