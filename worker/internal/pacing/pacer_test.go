@@ -168,6 +168,20 @@ func TestPacer_WhoGivesUpWaitingTakesNothing(t *testing.T) {
 	})
 }
 
+// A sale's progress may still ask for its share when its consumer has ended.
+func TestPacer_ASaleThatIsForgottenStaysForgotten(t *testing.T) {
+	inTime(t, paced(1000, 1), func(t *testing.T, p *Pacer) {
+		p.Serve("phone", 3)
+		if share := p.ShareOf("phone"); share != 1000 {
+			t.Errorf("share %v of a sale alone", share)
+		}
+		p.Forget("phone")
+		if share := p.ShareOf("phone"); share != 0 || len(p.turns.sales) != 0 {
+			t.Errorf("share %v, %d sales", share, len(p.turns.sales))
+		}
+	})
+}
+
 func TestPacer_WorkersWanted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -27,15 +27,18 @@ func (p *Pacer) State() State {
 }
 
 // ShareOf is the orders a second that a sale would get now if it had enough work: its
-// share, by weight, among those that have work; 0 while paused.
+// share, by weight, among those that have work; 0 while paused, or when it is not served.
 func (p *Pacer) ShareOf(saleID string) float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.paused {
 		return 0
 	}
-	own := p.turns.line(saleID).weight
-	return p.able() * own / (own + p.turns.othersWeight(saleID, time.Now()))
+	l := p.turns.sales[saleID]
+	if l == nil {
+		return 0
+	}
+	return p.able() * l.weight / (l.weight + p.turns.othersWeight(saleID, time.Now()))
 }
 
 // able is what this worker can make: what it makes while something else than demand is
