@@ -13,11 +13,18 @@ type keeper struct {
 	done  chan struct{} // closed by the consumer once nothing is in hand any more
 
 	mu   sync.Mutex
-	hand map[uint64]Reply // by sequence
+	hand map[uint64]kept // by sequence
+}
+
+// kept is one hand-over. After a break of the connection it may be delivered again while
+// it is in hand: then it is there twice, and stays until both are released.
+type kept struct {
+	last  Reply
+	times int
 }
 
 func newKeeper(ackWait time.Duration) *keeper {
-	return &keeper{every: ackWait / 3, done: make(chan struct{}), hand: map[uint64]Reply{}}
+	return &keeper{every: ackWait / 3, done: make(chan struct{}), hand: map[uint64]kept{}}
 }
 
 // run renews until the consumer is done, or the work is dropped.
@@ -39,9 +46,9 @@ func (k *keeper) run(work context.Context) {
 func (k *keeper) renew() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, reply := range k.hand {
+	for _, h := range k.hand {
 		// One that fails is redelivered, which is harmless.
-		_ = reply.InProgress()
+		_ = h.last.InProgress()
 	}
 }
 
@@ -49,7 +56,7 @@ func (k *keeper) keep(deliveries []Delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, d := range deliveries {
-		k.hand[d.Seq] = d.Reply
+		k.hand[d.Seq] = kept{d.Reply, k.hand[d.Seq].times + 1}
 	}
 }
 
@@ -59,6 +66,11 @@ func (k *keeper) release(deliveries []Delivery) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, d := range deliveries {
+		h := k.hand[d.Seq]
+		if h.times--; h.times > 0 {
+			k.hand[d.Seq] = h
+			continue
+		}
 		delete(k.hand, d.Seq)
 	}
 }
