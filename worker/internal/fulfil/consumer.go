@@ -48,6 +48,7 @@ type consumer struct {
 	keeper   *keeper
 	gatherer gatherer
 	pause    time.Duration // after the last fault; 0 when all is well
+	faultAt  time.Time     // of the last fault
 	round    int           // pauses so far
 
 	events   chan event // of the batches in hand

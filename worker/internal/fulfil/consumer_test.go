@@ -93,6 +93,22 @@ func TestConsumer_PausesLongerWithEveryFaultUpToALimit(t *testing.T) {
 	})
 }
 
+// A fault of the stream while there is nothing to order leaves no success behind that
+// would end it.
+func TestConsumer_AFaultLongAfterTheLastPausesShortly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestConsumer(&script{})
+		for range 10 {
+			c.backOff(t.Context(), errFault)
+		}
+		time.Sleep(2 * forgetAfter)
+		if c.backOff(t.Context(), errFault); c.pause != shortestPause {
+			t.Errorf("paused %v", c.pause)
+		}
+	})
+}
+
 func TestKeeper_RenewsWhatIsInHand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,6 +129,24 @@ func TestKeeper_RenewsWhatIsInHand(t *testing.T) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// One copy of a hand-over is done with while the other still waits for its turn.
+func TestKeeper_RenewsWhatIsInHandTwiceUntilBothAreDoneWith(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	first, again := delivery(1, 1), delivery(1, 1)
+	first.Reply, again.Reply = scriptReply{s, 1}, scriptReply{s, 1}
+	k := newKeeper(time.Second)
+	k.keep([]Delivery{first})
+	k.keep([]Delivery{again})
+	for range 3 { // the third time nothing is left
+		k.renew()
+		k.release([]Delivery{first})
+	}
+	if diff := cmp.Diff([]string{"in progress 1", "in progress 1"}, s.history()); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 // TestRun_StopsWhatItStarted is not parallel: it counts goroutines.

@@ -9,13 +9,18 @@ import (
 const (
 	shortestPause = 100 * time.Millisecond // after a first fault
 	longestPause  = 5 * time.Second
+	forgetAfter   = time.Minute            // longer than a transaction may take to fail, and what it gave back to come again
 	refusedPause  = 5 * time.Second        // before a hand-over that Postgres refuses for now comes again
 	beyondPause   = 500 * time.Millisecond // before one comes again that waits for the end of a rebuild
 )
 
 // backOff returns everything in hand and stops pulling for a while, longer with
-// every fault in a row.
+// every fault in a row: without an order in between, and no more than a minute apart.
 func (c *consumer) backOff(ctx context.Context, err error) {
+	if time.Since(c.faultAt) > forgetAfter {
+		c.pause = 0
+	}
+	c.faultAt = time.Now()
 	c.pause = min(max(2*c.pause, shortestPause), longestPause)
 	c.giveBack(c.gatherer.held, c.pause)
 	c.gatherer.held = nil
