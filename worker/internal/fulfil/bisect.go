@@ -63,8 +63,10 @@ func (c *consumer) transact(turn *pacing.Turn, n int, run func() ([]Verdict, err
 	verdicts, err := run()
 	c.metrics.commitSeconds.Observe(time.Since(start).Seconds()) // a refused one took its time too
 	switch {
-	case err == nil || errors.Is(err, ErrInvalid):
+	case err == nil:
 		turn.Ended(start, n)
+	case errors.Is(err, ErrInvalid):
+		turn.Refused(start, n)
 	case errors.Is(err, ErrOverloaded):
 		turn.Failed(start)
 	}

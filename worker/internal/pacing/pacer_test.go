@@ -168,6 +168,32 @@ func TestPacer_WhoGivesUpWaitingTakesNothing(t *testing.T) {
 	})
 }
 
+// A batch with a bad reservation is halved until it is found. Each half is one more
+// transaction, and what was refused has made no orders.
+func TestPacer_ABatchThatIsHalvedPaysForEveryTransaction(t *testing.T) {
+	inTime(t, paced(1000, 1), func(t *testing.T, p *Pacer) {
+		const n = 100
+		cost := 0.0
+		for begun := time.Now(); time.Since(begun) < time.Minute; {
+			turn, err := p.Turn(t.Context(), "phone", n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			turn.Refused(time.Now(), n)
+			turn.Ended(time.Now(), n/2)
+			turn.Ended(time.Now(), n/2)
+			turn.Done()
+			cost += Cost(n) + 2*Cost(n/2)
+		}
+		if most := 60_000*1.02 + MaxBatch; cost > most {
+			t.Errorf("transactions took %.0f of the pace, at most %.0f", cost, most)
+		}
+		if share, most := p.ShareOf("phone"), 1000*n/(Cost(n)+2*Cost(n/2)); share > 1.3*most { // a window is a few batches
+			t.Errorf("share %.0f, at most %.0f orders a second are made", share, most)
+		}
+	})
+}
+
 // A sale's progress may still ask for its share when its consumer has ended.
 func TestPacer_ASaleThatIsForgottenStaysForgotten(t *testing.T) {
 	inTime(t, paced(1000, 1), func(t *testing.T, p *Pacer) {

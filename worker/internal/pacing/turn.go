@@ -14,6 +14,7 @@ type Turn struct {
 
 	began   time.Time
 	charged float64 // of the pace
+	more    bool    // than one transaction: the batch is halved
 }
 
 // Turn waits until it is the sale's turn, for a batch of about so many orders. Of one
@@ -56,22 +57,36 @@ func (t *Turn) Pay(orders int) {
 	}
 }
 
-// Ended records one transaction of the batch that ended well or was refused for what it is.
+// Ended records one transaction of the batch that ended well.
 func (t *Turn) Ended(began time.Time, orders int) {
-	t.record(began, orders, false)
+	t.record(began, ended{of: orders, made: orders})
 }
 
-// Failed records one that the database had no time or no connection for.
-func (t *Turn) Failed(began time.Time) { t.record(began, 0, true) }
+// Refused records one that was refused for what some of the orders are.
+func (t *Turn) Refused(began time.Time, orders int) { t.record(began, ended{of: orders}) }
 
-func (t *Turn) record(began time.Time, orders int, failed bool) {
+// Failed records one that the database had no time or no connection for.
+func (t *Turn) Failed(began time.Time) { t.record(began, ended{failed: true}) }
+
+// ended is what became of a transaction.
+type ended struct {
+	of, made int // orders
+	failed   bool
+}
+
+func (t *Turn) record(began time.Time, e ended) {
 	p := t.pacer
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(orders), Failed: failed}
-	p.usage.orders += orders
-	if !failed && s.Latency <= p.controller.state.Target {
+	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(e.of), Failed: e.failed}
+	if t.more { // the first is paid for
+		p.charge(now, s.Cost)
+		t.line.correct(s.Cost)
+	}
+	t.more = true
+	p.usage.orders += e.made
+	if !e.failed && s.Latency <= p.controller.state.Target {
 		t.line.wellAt = now
 	}
 	if s.Latency <= p.hang() || !p.turns.alone(t.line, began) {
