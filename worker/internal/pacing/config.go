@@ -1,9 +1,6 @@
 package pacing
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // MaxBatch is the most orders that one transaction makes.
 const MaxBatch = 500
@@ -25,21 +22,6 @@ type Config struct {
 	Floor        float64       // orders per second
 	Ceiling      float64       // orders per second; also what a worker starts with
 	ConsumersMax int           // order transactions in flight
-}
-
-// Validate returns an error that says which bound is wrong.
-func (c Config) Validate() error {
-	switch {
-	case c.Target <= 0:
-		return fmt.Errorf("target must be positive, is %v", c.Target)
-	case !(c.Floor > 0):
-		return fmt.Errorf("floor must be positive, is %v", c.Floor)
-	case !(c.Ceiling >= c.Floor):
-		return fmt.Errorf("ceiling must be at least the floor of %v, is %v", c.Floor, c.Ceiling)
-	case c.ConsumersMax < 1:
-		return fmt.Errorf("consumers must be at least 1, are %d", c.ConsumersMax)
-	}
-	return nil
 }
 
 // Limit says what keeps a worker from making orders faster.

@@ -255,17 +255,3 @@ func TestCollector_HasEveryLimitAndOneThatHolds(t *testing.T) {
 		}
 	}
 }
-
-func TestConfig_Validate(t *testing.T) {
-	t.Parallel()
-	if err := bounds.Validate(); err != nil {
-		t.Error(err)
-	}
-	for _, bad := range []Config{
-		{0, 1, 2, 1}, {1, 0, 2, 1}, {1, math.NaN(), 2, 1}, {1, 3, 2, 1}, {1, 1, math.NaN(), 1}, {1, 1, 2, 0},
-	} {
-		if bad.Validate() == nil {
-			t.Errorf("%+v is valid", bad)
-		}
-	}
-}
