@@ -26,7 +26,7 @@ type Pacer struct {
 	limiter    *rate.Limiter // charged when a transaction begins, down to a debt
 	turns      *turns
 	paused     bool
-	timer      *time.Timer // for the next permit
+	timer      *time.Timer // for the next permit; Run waits for it
 
 	cuts     int                // of the controller, heeded
 	draining map[*Turn]struct{} // begun before the last cut: the next one begins after them
@@ -49,16 +49,16 @@ type usage struct {
 // orders, 0 when nobody knows; promise is how long they should at most. Run must run.
 func New(cfg Config, promise time.Duration, waiting func() int64) *Pacer {
 	now := time.Now()
-	p := &Pacer{
+	return &Pacer{
 		cfg: cfg, promise: promise, waiting: waiting, controller: NewController(cfg, now),
 		limiter: rate.NewLimiter(rate.Limit(cfg.Ceiling), MaxBatch), turns: newTurns(cfg.ConsumersMax),
 		draining: map[*Turn]struct{}{}, usage: usage{since: now}, wanted: 1,
+		timer: time.NewTimer(lookEvery),
 	}
-	p.timer = time.AfterFunc(time.Hour, p.look)
-	return p
 }
 
-// Run closes windows in which nothing ends, and finds what hangs.
+// Run begins what waits for the pace, closes windows in which nothing ends, and finds what
+// hangs, until ctx ends.
 func (p *Pacer) Run(ctx context.Context) {
 	defer p.timer.Stop()
 	ticker := time.NewTicker(lookEvery)
@@ -68,8 +68,9 @@ func (p *Pacer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			p.look()
+		case <-p.timer.C:
 		}
+		p.look()
 	}
 }
 
