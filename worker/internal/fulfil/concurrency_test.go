@@ -74,6 +74,7 @@ func TestConsumer_ASmallBatchWaitsForTheOneInFlightAndGrows(t *testing.T) {
 		}
 		s.hold <- struct{}{}
 		synctest.Wait() // no time passes
+
 		want := []string{"ack 1", "notify 1", "order 1", "order 30", "settle 1"} // side by side
 		if diff := cmp.Diff(want, slices.Sorted(slices.Values(s.history()))); diff != "" {
 			t.Error(diff)
