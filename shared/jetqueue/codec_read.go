@@ -101,7 +101,7 @@ func (r *reader) moment() time.Time {
 	const form = "2006-01-02T15:04:05.000Z"
 	text := r.text()
 	at, err := time.Parse(time.RFC3339, text)
-	// Parse takes more than the JSON decoder: one digit for an hour, a comma.
+	// Parse takes other forms too: one digit for an hour, a comma.
 	if err != nil || len(text) != len(form) || text[13] != ':' || text[19] != '.' || text[23] != 'Z' {
 		r.lost = true
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -61,6 +62,22 @@ func TestResults_AreWrittenAsJSONAndReadBack(t *testing.T) {
 		}
 		if again, err := decodeResults(append(data, ' ')); err != nil || len(again) != len(want) {
 			t.Fatalf("%d of %d results with a space: %v", len(again), len(want), err)
+		}
+	})
+}
+
+func FuzzResults(f *testing.F) {
+	payBy := time.Date(2026, 12, 1, 2, 15, 0, 123456000, time.UTC)
+	f.Add(appendResults(nil, []sale.Result{{RID: "1", Status: sale.StatusConfirmed, PayBy: payBy}, {RID: "2", Status: sale.StatusRejected, Reason: sale.ReasonSurplus}}))
+	f.Add([]byte(`[{"rid":"1","status":"confirmed","pay_by":"2026-12-01T2:15:00,5Z"}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		results, ok := readResults(data)
+		if !ok || !utf8.Valid(data) {
+			return
+		}
+		parsed, err := fromJSON[[]sale.Result](data)
+		if diff := cmp.Diff(parsed, results); err != nil || diff != "" {
+			t.Fatalf("read otherwise than JSON: %v\n%s", err, diff)
 		}
 	})
 }
