@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sluice/worker/internal/pacing"
 )
 
 // running consumes what the script delivers until the test ends.
@@ -15,11 +17,16 @@ func running(t *testing.T, s *script) (c *consumer, stop func()) {
 	t.Helper()
 	s.patient = true
 	c = newTestConsumer(s)
+	return c, c.start(t)
+}
+
+func (c *consumer) start(t *testing.T) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	stopPacer := c.startPacer()
 	ended := make(chan struct{})
 	go func() { defer close(ended); c.run(ctx, t.Context()) }()
-	return c, func() {
+	return func() {
 		cancel()
 		<-ended
 		stopPacer()
@@ -106,6 +113,31 @@ func TestConsumer_AFaultOfSeveralBatchesPausesOnce(t *testing.T) {
 		stop()
 		if c.pause != shortestPause || naks != 4 {
 			t.Errorf("pause %v, %d given back: %v", c.pause, naks, s.history())
+		}
+	})
+}
+
+// A turn may be long in coming. What failed meanwhile is heeded before more is begun.
+func TestConsumer_AFaultWhileItWaitsForItsTurnComesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{hold: make(chan struct{}), orderErr: errFault, patient: true}
+		for i := range 6 {
+			s.add(delivery(uint64(i+1), 250))
+		}
+		c := newTestConsumer(s)
+		c.pacer = pacing.New(pacing.Config{Target: time.Minute, Floor: 500, Ceiling: 500, ConsumersMax: 4}, time.Second, func() int64 { return 0 })
+		stop := c.start(t)
+		time.Sleep(100 * time.Millisecond) // two are in flight, the third is due in a second
+		close(s.hold)
+		time.Sleep(5 * time.Second)
+		stop()
+		counts := map[string]int{}
+		for _, call := range s.history() {
+			counts[call[:3]]++
+		}
+		if counts["ord"] != 2 || counts["nak"] != 6 {
+			t.Errorf("%v", s.history())
 		}
 	})
 }

@@ -105,13 +105,22 @@ func (c *consumer) step(ctx, work context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // ctx has ended
 	}
-	if time.Since(asked) > time.Millisecond { // more may have come
-		if err := c.gather(work); err != nil {
+	if time.Since(asked) > time.Millisecond {
+		if err := c.catchUp(work); err != nil {
 			turn.Done()
 			return err
 		}
 	}
 	return c.begin(work, turn)
+}
+
+// catchUp heeds what happened while the turn was long in coming: faults of batches in
+// hand, first of all, and more to order.
+func (c *consumer) catchUp(work context.Context) error {
+	if err := c.concludeAll(); err != nil {
+		return err
+	}
+	return c.gather(work)
 }
 
 // gather pulls what is there. It waits for something only while nothing is in hand,
