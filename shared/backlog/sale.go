@@ -9,7 +9,7 @@ type Sale struct {
 	Waiting   int64     // reservations accepted and not yet settled
 	Oldest    time.Time // since when the oldest waits; zero when nothing waits, or it is not known yet
 	DrainRate float64   // reservations served a second, lately; 0 until it is measured
-	Measured  bool      // DrainRate is known: there were two readings of this epoch
+	Measured  bool      // DrainRate is known: there were two readings of this epoch, and the last is not old
 	ReadAt    time.Time // when it was last read; it is kept while it cannot be read, so the age keeps growing
 }
 

@@ -35,12 +35,13 @@ type Watch struct {
 type tracked struct {
 	Sale
 	meter    Meter
-	epoch    int64     // of the last snapshot; 0 before the first
-	served   int64     // as of it
-	now      time.Time // when it was taken, by Redis's clock
-	handOff  time.Time // oldest entry of handoff as of it; zero when that was empty
-	unserved time.Time // the first snapshot since which something waits and nothing was served; zero when nothing waits
-	due      bool      // the stream is to be asked
+	epoch    int64         // of the last snapshot; 0 before the first
+	served   int64         // as of it
+	now      time.Time     // when it was taken, by Redis's clock
+	handOff  time.Time     // oldest entry of handoff as of it; zero when that was empty
+	every    time.Duration // between the last two readings
+	unserved time.Time     // the first snapshot since which something waits and nothing was served; zero when nothing waits
+	due      bool          // the stream is to be asked
 }
 
 // New prepares a Watch. It knows no sale until Apply tells it.
@@ -96,6 +97,7 @@ func (t *tracked) take(at time.Time, snap sale.Snapshot, h sale.HandOff) {
 	if snap.Epoch != t.epoch {
 		t.Oldest = time.Time{}
 	}
+	t.every = at.Sub(t.ReadAt)
 	t.Waiting, t.ReadAt = max(0, snap.Rank-snap.Served), at
 	t.DrainRate, t.Measured = t.meter.Add(at, snap.Epoch, snap.Served)
 	t.epoch, t.served, t.now, t.handOff = snap.Epoch, snap.Served, snap.Now, h.Oldest
@@ -110,14 +112,25 @@ func (t *tracked) take(at time.Time, snap sale.Snapshot, h sale.HandOff) {
 	}
 }
 
+// known is what is known now. A rate is of the last seconds: of a sale that is not read
+// any more nobody knows it.
+func (t *tracked) known(now time.Time) Sale {
+	s := t.Sale
+	if s.Measured && now.Sub(s.ReadAt) > meterSpan+t.every {
+		s.DrainRate, s.Measured = 0, false
+	}
+	return s
+}
+
 // All returns the sales that were read, in order of their ids.
 func (w *Watch) All() []Sale {
+	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make([]Sale, 0, len(w.sales))
 	for _, t := range w.sales {
 		if t.epoch != 0 {
-			all = append(all, t.Sale)
+			all = append(all, t.known(now))
 		}
 	}
 	slices.SortFunc(all, func(a, b Sale) int { return cmp.Compare(a.SaleID, b.SaleID) })

@@ -148,6 +148,38 @@ func TestWatch_WhatCannotBeReadStaysAndItsAgeGrows(t *testing.T) {
 	})
 }
 
+// A rate of before an outage would say that something is served.
+func TestWatch_TheRateOfASaleThatIsNotReadAnyMoreIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, every := range map[string]time.Duration{"every second": time.Second, "every ten seconds": 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, "phone")
+			for i := range 3 {
+				if i > 0 {
+					time.Sleep(every)
+				}
+				now := time.Now()
+				r.Take(now, "phone", sale.Snapshot{Epoch: 1, Rank: 500, Served: int64(100 * i), Now: now}, sale.HandOff{}, nil)
+			}
+			for range 5 {
+				time.Sleep(time.Second)
+				r.Take(time.Now(), "phone", sale.Snapshot{}, sale.HandOff{}, sale.ErrStale)
+			}
+			if s := r.phone(); !s.Measured || s.DrainRate == 0 {
+				t.Errorf("%s: %+v five seconds after it was read", name, s)
+			}
+			time.Sleep(every + time.Second)
+			if s := r.phone(); s.Measured || s.DrainRate != 0 || s.Waiting != 300 {
+				t.Errorf("%s: %+v, want no rate of what was not read for longer, and 300 that wait", name, s)
+			}
+			got := testutil.CollectAndCount(r.Collector(time.Second), "sluice_backlog_waiting", "sluice_backlog_drain_rate", "sluice_backlog_drain_seconds")
+			if got != 1 {
+				t.Errorf("%s: %d metrics, want waiting alone", name, got)
+			}
+		})
+	}
+}
+
 func TestWatch_FoundNowhereIsUnknownUntilItIsProvenToWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

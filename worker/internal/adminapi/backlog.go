@@ -26,8 +26,8 @@ type saleBacklogBody struct {
 	Oldest    *time.Time `json:"oldest"` // null when nothing waits, or it is not known yet
 	Age       float64    `json:"age_seconds"`
 	Within    bool       `json:"within_promise"`
-	DrainRate *float64   `json:"drain_rate"`    // null until it is measured
-	Drain     *float64   `json:"drain_seconds"` // null when something waits and nothing is served
+	DrainRate *float64   `json:"drain_rate"`    // null until it is measured, and while it cannot be
+	Drain     *float64   `json:"drain_seconds"` // null when something waits and nothing is served, or the rate is not known
 	ReadAt    time.Time  `json:"read_at"`
 }
 

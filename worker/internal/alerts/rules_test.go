@@ -59,6 +59,7 @@ func TestJudge_TheBacklogOfASale(t *testing.T) {
 		"more than ten":                     {of(3001, time.Second, 10), false, "good", "good", "bad"},
 		"nothing is served":                 {of(1, time.Second, 0), false, "good", "bad", "between"},
 		"nothing is served, and it is late": {of(9, time.Minute, 0), true, "bad", "bad", "between"},
+		"its rate is not known":             {Backlog{SaleID: "a", Waiting: 9, Age: time.Minute}, true, "bad", "between", "between"},
 	} {
 		s := seen{backlog: []Backlog{tc.b}}
 		for alert, want := range map[sale.AlertName]string{
