@@ -46,7 +46,6 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 	reading := backlog.Reading{Redis: g.stock, Watch: g.backlog}
 	f.owned.Go(func() { g.sales.Refresh(ctx, reading, g.config.refresh, g.config.forgetAfter, g.log) })
 	f.owned.Go(func() { g.backlog.Run(ctx) })
-	f.owned.Go(func() { g.dependencies.Watch(ctx) })
 	return f, nil
 }
 

@@ -63,14 +63,15 @@ func (g *gateway) live(ctx context.Context) error {
 	defer end(nil)
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, g)
-	g.dependencies = service.NewDependencies(g.registry, map[string]func(context.Context) error{
-		"redis": g.stock.Ping, "nats": func(ctx context.Context) error { return g.queue.Flush(ctx) }})
+	dependencies := service.NewDependencies(g.registry, map[string]func(context.Context) error{
+		"redis": g.stock.Ping, "nats": warm.nats.Ask})
 	ops, err := service.NewOps(g.config.opsListen, health, g.registry)
 	if err != nil {
 		return err
 	}
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
+	defer dependencies.Start()()
 	g.queue, err = warm.connect(ctx, jetqueue.Config{URL: g.config.natsURL, Name: "sluice-gateway", Log: g.log,
 		OnClosed: func() { end(errNATSClosed) }})
 	if err != nil {
@@ -109,8 +110,6 @@ type gateway struct {
 	sales    *catalog.Catalog
 	waiters  *tickets.Waiters
 	backlog  *backlog.Watch
-
-	dependencies *service.Dependencies // watched once the gateway follows the sales
 }
 
 // keys prepares what verifies tokens and what signs tickets.

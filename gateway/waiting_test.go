@@ -288,6 +288,20 @@ func TestAddressLimit_TooManyAttemptsOfOneAddress(t *testing.T) {
 	}
 }
 
+// Who waits for one store while it starts does not say that the others are away too.
+func TestMetrics_AGatewayThatWaitsForOneStoreSaysThatTheOtherAnswers(t *testing.T) {
+	t.Parallel()
+	g := sharedStores(t).start(t, "-nats-url", "nats://127.0.0.1:1")
+	var text string
+	g.until("redis is up", func() bool {
+		_, text = g.opsGet("/metrics")
+		return strings.Contains(text, `sluice_dependency_up{dependency="redis"} 1`+"\n")
+	})
+	if !strings.Contains(text, `sluice_dependency_up{dependency="nats"} 0`+"\n") {
+		t.Errorf("nats is up:\n%s", text)
+	}
+}
+
 func TestMetrics_ShowExitsCallsAndDependencies(t *testing.T) {
 	t.Parallel()
 	s := sharedStores(t)

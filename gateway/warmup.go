@@ -13,6 +13,8 @@ import (
 type warmUp struct {
 	*gateway
 	redisUp, dialled, natsUp, stream, replay, loaded, listening *service.Phase
+
+	nats jetqueue.Probe
 }
 
 func newWarmUp(h *service.Health, g *gateway) *warmUp {
@@ -39,7 +41,9 @@ func (w *warmUp) connect(ctx context.Context, c jetqueue.Config) (*jetqueue.Queu
 	}
 	var queue *jetqueue.Queue
 	err = w.natsUp.Until(ctx, w.log, func(ctx context.Context) (err error) {
-		queue, err = jetqueue.Connect(ctx, c)
+		if queue, err = jetqueue.Connect(ctx, c); err == nil {
+			w.nats.Connected(queue)
+		}
 		return err
 	})
 	if err != nil {

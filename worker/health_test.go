@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sluice/shared/devstack"
 	"sluice/shared/sale"
 )
 
@@ -71,6 +72,25 @@ func TestWorker_IsReadyOnceWarmAndCountsWhatItDoes(t *testing.T) {
 	}
 	if got := w.ask(buyers, http.MethodGet, "/v1/orders", ""); got.status != http.StatusUnauthorized {
 		t.Errorf("orders without a token: %d", got.status)
+	}
+	w.stopped(p)
+}
+
+// Who waits for one store while it starts does not say that the others are away too.
+func TestWorker_ThatWaitsForOneStoreSaysThatTheOthersAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 10)
+	port, err := devstack.ReservePort()
+	w.must(err)
+	defer func() { w.must(port.Release()) }()
+	p := w.startWorker("", "-ops-listen", port.Addr(), "-redis-url", "redis://127.0.0.1:1/0")
+	var metrics string
+	w.eventually("postgres is up", func() bool {
+		_, metrics = get("http://" + port.Addr() + "/metrics")
+		return strings.Contains(metrics, "\n"+`sluice_dependency_up{dependency="postgres"} 1`+"\n")
+	})
+	if !strings.Contains(metrics, "\n"+`sluice_dependency_up{dependency="redis"} 0`+"\n") {
+		t.Errorf("redis is up:\n%s", metrics)
 	}
 	w.stopped(p)
 }

@@ -118,9 +118,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, p)
 	registry := service.NewRegistry()
-	var queue *jetqueue.Queue
 	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
-		"redis": p.stock.Ping, "nats": func(ctx context.Context) error { return queue.Flush(ctx) }, "postgres": p.store.Ping})
+		"redis": p.stock.Ping, "nats": warm.nats.Ask, "postgres": p.postgresAnswers})
 	ops, admin, page, err := openOps(c, health, registry, p.log)
 	if err != nil {
 		return err
@@ -129,6 +128,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil)
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
+	defer dependencies.Start()()
 	defer context.AfterFunc(ctx, health.Drain)()
 	measures := lifecycle.NewMetrics(registry)
 	upkeep := lifecycle.NewUpkeep(measures, p.log)
@@ -157,7 +157,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
-	running = append(running, dependencies.Watch, waiting.Run, p.pauses(pacer), watch.Run, shownOnCall(page, c, p, waiting, pacer, watch))
+	running = append(running, waiting.Run, p.pauses(pacer), watch.Run, shownOnCall(page, c, p, waiting, pacer, watch))
 	defer runAll(ctx, running)()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())

@@ -41,6 +41,16 @@ func (w *warmUp) compare(ctx context.Context, queue *jetqueue.Queue, registry pr
 	return stop, nil
 }
 
+// postgresAnswers fails while Postgres does not answer. One that waits to be compared
+// does: that it is not worked with is told by sluice_postgres_unchecked, and what it waits
+// for may be another store.
+func (p parts) postgresAnswers(ctx context.Context) error {
+	if err := p.store.Ping(ctx); !errors.Is(err, pgstore.ErrUnchecked) {
+		return err
+	}
+	return nil
+}
+
 // recoverable fits Postgres to what a recovery needs of it.
 type recoverable struct{ *pgstore.Store }
 

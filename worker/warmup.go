@@ -14,6 +14,8 @@ import (
 type warmUp struct {
 	parts
 	postgres, redis, stream, checked, catalogue *service.Phase
+
+	nats jetqueue.Probe
 }
 
 func newWarmUp(health *service.Health, p parts) *warmUp {
@@ -39,6 +41,7 @@ func (w *warmUp) connect(ctx context.Context, registry prometheus.Registerer, cf
 			if queue, err = jetqueue.Connect(ctx, cfg); err != nil {
 				return err
 			}
+			w.nats.Connected(queue)
 		}
 		if err := queue.Ready(ctx); err != nil {
 			return err

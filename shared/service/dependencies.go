@@ -38,8 +38,19 @@ func NewDependencies(reg prometheus.Registerer, probes map[string]func(context.C
 	return d
 }
 
-// Watch probes once a second until ctx ends.
-func (d *Dependencies) Watch(ctx context.Context) {
+// Start probes once a second until stop, which waits. A process starts it before it warms
+// up: what it waits for then is told, and no more than that.
+func (d *Dependencies) Start() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { d.watch(ctx) })
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+func (d *Dependencies) watch(ctx context.Context) {
 	ticker := time.NewTicker(dependencyPeriod)
 	defer ticker.Stop()
 	for {
