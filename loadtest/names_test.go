@@ -192,7 +192,55 @@ func plain(expr string) string {
 	return strings.NewReplacer("$__rate_interval", "1m", "$sale", ".*").Replace(expr)
 }
 
-func TestNames_RulesAndDashboardAskForWhatIsExported(t *testing.T) {
+// metricsOf are those that a text names, grep's alternatives apart. A name may be the
+// beginning of several.
+func metricsOf(text string) (names []string) {
+	for _, m := range regexp.MustCompile(`(sluice_[a-z0-9_]*)(?:\(([a-z0-9_|]+)\))?`).FindAllStringSubmatch(text, -1) {
+		for _, alternative := range strings.Split(m[2], "|") {
+			names = append(names, m[1]+alternative)
+		}
+	}
+	return names
+}
+
+// missing says which of the names nothing that is exported begins with.
+func (e exported) missing(names []string) (missing []string) {
+	for _, name := range names {
+		known := false
+		for metric := range e {
+			known = known || strings.HasPrefix(metric, name)
+		}
+		if !known {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}
+
+func TestRunbook_AsksTheAdminAPIForWhatItHas(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("../docs/runbook.md")
+	must(t, err)
+	description, err := os.ReadFile("../worker/internal/httpapi/openapi.yaml")
+	must(t, err)
+	var api struct{ Paths map[string]map[string]any }
+	must(t, yaml.Unmarshal(description, &api))
+	calls := regexp.MustCompile(`admin (-X POST )?"?\$OPS(/admin/v1/[A-Za-z/-]+)`).FindAllStringSubmatch(string(content), -1)
+	if len(calls) < 10 {
+		t.Errorf("found only %d calls", len(calls))
+	}
+	for _, call := range calls {
+		method, path := "get", strings.NewReplacer("SALE", "{sale}", "ID", "{id}").Replace(call[2])
+		if call[1] != "" {
+			method = "post"
+		}
+		if api.Paths[path][method] == nil {
+			t.Errorf("there is no %s of %s", method, path)
+		}
+	}
+}
+
+func TestNames_RulesDashboardAndRunbookAskForWhatIsExported(t *testing.T) {
 	t.Parallel()
 	const buyers = 20
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -226,6 +274,11 @@ func TestNames_RulesAndDashboardAskForWhatIsExported(t *testing.T) {
 		if unknown := names.unknown(r.Expr); len(unknown) > 0 {
 			t.Errorf("rule %s%s asks for %s", r.Alert, r.Record, strings.Join(unknown, ", "))
 		}
+	}
+	runbook, err := os.ReadFile("../docs/runbook.md")
+	must(t, err)
+	if missing := names.missing(metricsOf(string(runbook))); len(missing) > 0 {
+		t.Errorf("the runbook names %v", missing)
 	}
 	d := readDashboard(t)
 	for _, p := range d.Panels {
