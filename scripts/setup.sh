@@ -123,7 +123,8 @@ fetch_promtool() {
 	chmod 755 "$unpacked" # apt downloads as a user of its own
 	download_prometheus || { can_be_root && as_root apt-get update -qq && download_prometheus; } ||
 		fail "cannot download the package prometheus; run: sudo apt-get update, then this again"
-	dpkg-deb -x "$unpacked"/prometheus_*.deb "$unpacked" && cp "$unpacked/usr/bin/promtool" bin/promtool
+	dpkg-deb -x "$unpacked"/prometheus_*.deb "$unpacked"
+	cp "$unpacked/usr/bin/promtool" bin/promtool
 	rm -rf "$unpacked"
 }
 
