@@ -106,6 +106,12 @@ func (r *receiver) breaks(broken bool) {
 	r.broken = broken
 }
 
+// holds makes the receiver answer nobody until answers is called.
+func (r *receiver) holds() (answers func()) {
+	r.mu.Lock()
+	return r.mu.Unlock
+}
+
 func (r *receiver) wants(t *testing.T, want ...string) {
 	t.Helper()
 	r.mu.Lock()
@@ -204,6 +210,29 @@ func TestAlerts_AnotherWorkerGoesOnWhereOneWasKilled(t *testing.T) {
 	third := g.worker(s)
 	g.pass(20, third)
 	g.recv.wants(t, "DeadLetters firing", "DeadLetters resolved")
+}
+
+func TestAlerts_AWorkerThatStopsWritesDownWhatIsAcknowledgedMeanwhile(t *testing.T) {
+	g := newRig(t)
+	s := &sight{letters: 2}
+	one := g.worker(s)
+	answers := g.recv.holds()
+	g.now = g.now.Add(time.Second)
+	one.round(t.Context()) // sends, and nobody answers yet
+	if key := (sale.AlertKey{Name: sale.AlertDeadLetters}); g.table.rows[key].State != sale.AlertFiring || g.table.rows[key].Told != "" {
+		t.Fatalf("before the answer there is %+v", g.table.rows)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := make(chan struct{})
+	go func() { defer close(ended); one.Run(stopped) }()
+	answers()
+	<-ended
+	if g.table.keeper != nil {
+		t.Error("it is still the keeper")
+	}
+	g.pass(5, g.worker(s))
+	g.recv.wants(t, "DeadLetters firing")
 }
 
 func TestAlerts_AReceiverThatWasAwayHearsTheNewestState(t *testing.T) {

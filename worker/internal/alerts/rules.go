@@ -159,8 +159,12 @@ func (v *verdict) backlog(b Backlog, promise time.Duration, grows bool) {
 	if waits {
 		drain = float64(b.Waiting) / b.Rate
 	}
+	summary := "%d reservations wait and %.3g a second are served: that takes %.0f s"
+	if worse {
+		summary += ", and more come than are served"
+	}
 	v.add(sale.AlertBacklogWontDrain, of, worse || drain > wontDrain*promise.Seconds(), !worse && drain < drainsAgain*promise.Seconds(), drain,
-		"%d reservations wait and %.3g a second are served: that takes %.0f s", b.Waiting, b.Rate, drain)
+		summary, b.Waiting, b.Rate, drain)
 }
 
 // facts judges what Postgres says.

@@ -72,6 +72,21 @@ func TestJudge_TheBacklogOfASale(t *testing.T) {
 	}
 }
 
+func TestJudge_WhatIsLateAndGrowsIsSaidToGrow(t *testing.T) {
+	t.Parallel()
+	late := seen{backlog: []Backlog{{SaleID: "a", Waiting: 100, Age: time.Minute, Rate: 50, Measured: true}}}
+	for grows, want := range map[bool]string{
+		false: "100 reservations wait and 50 a second are served: that takes 2 s",
+		true:  "100 reservations wait and 50 a second are served: that takes 2 s, and more come than are served",
+	} {
+		for _, c := range testConfig.judge(late, map[string]bool{"a": grows}).conditions {
+			if c.Name == sale.AlertBacklogWontDrain && c.summary != want {
+				t.Errorf("grows %v: %q, want %q", grows, c.summary, want)
+			}
+		}
+	}
+}
+
 func TestJudge_ASaleWhoseBacklogWasNotReadStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	key := sale.AlertKey{Name: sale.AlertBacklogAgeHigh, SaleID: "a"}
