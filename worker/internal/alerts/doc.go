@@ -12,7 +12,8 @@
 // changes nothing either.
 //
 // The alerts are rows in Postgres, so that another worker, or this one started again,
-// goes on where the last one was: it tells nobody twice and forgets no end. One worker
+// goes on where the last one was: it tells nobody twice and forgets no end. (A kill
+// between a receiver's answer and its row repeats that one notification.) One worker
 // at a time keeps them (keeper): it reads them, evaluates, writes what has changed on
 // the very session that makes it the only one, and then tells. The others show what is
 // written.
