@@ -159,9 +159,14 @@ func (c *Controller) bounded(pace float64) float64 {
 	return max(c.cfg.Floor, min(c.cfg.Ceiling, pace))
 }
 
-// halve is for a database that refuses, or does not answer in time.
+// halve is for a database that refuses, or does not answer in time. If nothing else ended
+// in the window, it does not say what the database bears.
 func (c *Controller) halve(now time.Time) {
-	c.state.Pace = c.bounded(deepCut * min(c.state.Pace, c.window.borne(now)))
+	pace := c.state.Pace
+	if borne := c.window.borne(now); borne > 0 {
+		pace = min(pace, borne)
+	}
+	c.state.Pace = c.bounded(deepCut * pace)
 	c.state.Consumers = max(1, c.state.Consumers/2)
 	c.held(now)
 }

@@ -118,6 +118,17 @@ func TestController_ErrorsHalveIt(t *testing.T) {
 	}
 }
 
+func TestController_OneTimeoutAloneHalvesThePaceAndNoMore(t *testing.T) {
+	t.Parallel()
+	c, now := NewController(bounds, start), start
+	now = second(c, now, 40, 80*time.Millisecond, Usage{Busy: true})
+	before := c.state.Pace
+	c.Ended(now.Add(20*time.Second), Sample{Began: now, Latency: 20 * time.Second, Failed: true})
+	if c.Tick(now.Add(20*time.Second), Usage{}); c.state.Pace != before/2 || c.state.LimitedBy != LimitErrors {
+		t.Errorf("%+v, pace %v before", c.state, before)
+	}
+}
+
 // TestController_OnRecordedTraces replays what a real Postgres took. The traces do not
 // follow the controller, which sees the same latencies whatever it decides.
 // worker/pace_trace_test.go says how they were recorded.
