@@ -97,18 +97,18 @@ func (g *gatherer) size() (n int) {
 	return min(n, MaxBatch)
 }
 
-// room is how many hand-overs as large as the largest held still fit into the
-// batch. A larger one that comes all the same is held for the next.
+// room is how many more hand-overs, as large as those held, fill the batch. The one that
+// is too much is held for the next: without it batches would be a third smaller.
 func (g *gatherer) room() int {
-	total, largest := 0, 0
+	total := 0
 	for _, d := range g.held {
-		n := len(d.HandOver.Reservations)
-		total, largest = total+n, max(largest, n)
+		total += len(d.HandOver.Reservations)
 	}
-	if largest == 0 {
-		largest = sale.MaxHandOver
+	if total == 0 {
+		return MaxBatch / sale.MaxHandOver
 	}
-	return min((MaxBatch-total)/largest, maxPull)
+	missing, mean := MaxBatch-total, max(1, total/len(g.held))
+	return min((missing+mean-1)/mean, maxPull)
 }
 
 // take removes the next batch, which may be empty, and the unreadable

@@ -80,18 +80,38 @@ func seqsOf(deliveries []Delivery) []uint64 {
 	return seqs
 }
 
-func TestGather_FullHandOversAreNotPulledAhead(t *testing.T) {
+func TestGather_OneHandOverAtMostIsPulledAhead(t *testing.T) {
 	t.Parallel()
 	s := &script{}
-	for i := range 3 {
+	for i := range 5 {
 		s.add(delivery(uint64(i+1), sale.MaxHandOver))
+	}
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	for range 3 {
+		if err := g.fill(s, idleWait); err != nil {
+			t.Fatal(err)
+		}
+		if len(g.held) != 2 || !g.full() {
+			t.Fatalf("holds %d: two full ones do not fit, the second is the next batch", len(g.held))
+		}
+		if batch, _ := g.take(); len(batch.deliveries) != 1 || len(g.held) != 1 {
+			t.Fatalf("batch of %d hand-overs, %d held", len(batch.deliveries), len(g.held))
+		}
+	}
+}
+
+func TestGather_ALargeHandOverDoesNotKeepSmallerOnesOut(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	for i, n := range []int{sale.MaxHandOver, 120, 100, 90} {
+		s.add(delivery(uint64(i+1), n))
 	}
 	g := &gatherer{keeper: newKeeper(time.Second)}
 	if err := g.fill(s, idleWait); err != nil {
 		t.Fatal(err)
 	}
-	if len(g.held) != 1 || len(s.asked) != 0 {
-		t.Fatalf("holds %d, asked %v: a second full one cannot fit", len(g.held), s.asked)
+	if batch, _ := g.take(); len(batch.Reservations) != sale.MaxHandOver+120+100 {
+		t.Fatalf("batch of %d, %d hand-overs held", len(batch.Reservations), len(g.held))
 	}
 }
 

@@ -123,13 +123,17 @@ func (c *Controller) adjust(now time.Time, u Usage) {
 	c.state.LimitedBy = c.limit(u, failed, before)
 }
 
-// idle is a window in which nothing ended.
+// idle is a window in which nothing ended. What was known of the database grows old, and
+// the worker begins anew.
 func (c *Controller) idle(u Usage) {
 	if u.Busy {
 		return // all hang: nothing is known
 	}
-	c.state.LimitedBy = LimitDemand
-	c.fewer(u)
+	s := &c.state
+	s.Pace, s.Target, s.LimitedBy = c.cfg.Ceiling, c.cfg.Target, LimitDemand
+	s.Consumers = min(s.Consumers, startConsumers)
+	c.hold, c.length, c.leapt, c.known = hold{}, holdFirst, false, 0
+	c.suspect, c.slow = suspect{}, slowness{}
 }
 
 // headroom is how many times as long transactions might take.
@@ -201,7 +205,7 @@ func (c *Controller) grow(now time.Time, u Usage) {
 	held := !c.hold.over(now)
 	c.leapt = !held && (c.paced && s.Pace < c.cfg.Ceiling || u.Busy && s.Consumers < c.cfg.ConsumersMax)
 	switch {
-	case !c.paced: // a pace that nobody uses up is not known to be borne
+	case !c.paced && (held || u.Busy): // a pace that is not used up is not known to be borne
 	case held:
 		s.Pace = c.bounded(c.more(c.window.age(now).Seconds()))
 	default:

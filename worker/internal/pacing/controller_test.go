@@ -129,6 +129,27 @@ func TestController_OneTimeoutAloneHalvesThePaceAndNoMore(t *testing.T) {
 	}
 }
 
+// What was borne during the last rush says nothing about the next.
+func TestController_AfterAQuietTimeItBeginsAnew(t *testing.T) {
+	t.Parallel()
+	cut := func() (*Controller, time.Time) {
+		c := NewController(bounds, start)
+		return c, second(c, start, 12, 300*time.Millisecond, Usage{Busy: true})
+	}
+	c, now := cut()
+	if c.Tick(now.Add(longestWindow), Usage{}); c.state.Pace != bounds.Ceiling || c.state.Target != bounds.Target || c.state.LimitedBy != LimitDemand {
+		t.Errorf("after nothing for a while: %+v", c.state)
+	}
+	c, now = cut()
+	low := c.state.Pace
+	for range holdFirst + 5 {
+		now = second(c, now, 30, 5*time.Millisecond, Usage{Peak: 1}) // small ones would say the same
+	}
+	if c.state.Pace < 8*low {
+		t.Errorf("after some seconds of little: %+v, %v before", c.state, low)
+	}
+}
+
 // TestController_OnRecordedTraces replays what a real Postgres took. The traces do not
 // follow the controller, which sees the same latencies whatever it decides.
 // worker/pace_trace_test.go says how they were recorded.

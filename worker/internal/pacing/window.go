@@ -77,7 +77,9 @@ func (w *window) complete(now time.Time, leapt, looking bool) bool {
 func (w *window) age(now time.Time) time.Duration { return now.Sub(w.since) }
 
 // rate is the cost a second.
-func (w *window) rate(now time.Time) float64 { return w.cost / max(w.age(now), time.Millisecond).Seconds() }
+func (w *window) rate(now time.Time) float64 {
+	return w.cost / max(w.age(now), time.Millisecond).Seconds()
+}
 
 // borne is the cost a second that came through while it was slow: that is what the
 // database bears. Few transactions say it roughly.
