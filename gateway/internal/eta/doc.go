@@ -4,13 +4,12 @@
 //
 //	unknown ──a worker tells a pace, or is seen to serve──► known
 //	   ▲                                                     │
-//	   └── a new epoch · 3 s without a word · paused ·  ─────┘
+//	   └── a new epoch · 3 s without a word · paused · ──────┘
 //	       nothing served for long though something waits
 //
 // Three paces make a range:
 //
 //	now    what the workers allow themselves together, or what they serve, if that is
-//	       less while something waits
 //	       less while something waits; until that is measured, no more than was measured
 //	       last, or 500 a second: an idle worker allows what it never had to keep up
 //	best   the highest of the last half to whole minute
@@ -21,6 +20,9 @@
 // Low is the time to serve those ahead at the best pace, if it grows as fast as workers
 // let theirs grow. High is two and a half times as long as the usual pace takes, and never less
 // than the pace now takes: so a pace that is halved the moment after keeps to it.
+//
+// Low is never beyond high. A ticket that was overtaken, by more than the workers serve
+// until the high of the one whose turn it is, waits for something of its own: unknown.
 //
 // Trust: a range is a hint for people. Nothing is decided by it.
 package eta

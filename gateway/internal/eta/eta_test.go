@@ -144,6 +144,7 @@ func TestHear_UnknownWithoutAnythingToGoBy(t *testing.T) {
 		"nothing served, no pace":           {sale.Progress{}, 20, 0, 0, false},
 		"nothing served yet at its pace":    {sale.Progress{Worker: "a", Pace: 100}, 5, 0, 0, true},
 		"nothing served for long":           {sale.Progress{Worker: "a", Pace: 100}, 15, 0, 0, false},
+		"nor at a pace never kept":          {sale.Progress{Worker: "a", Pace: 100_000}, 15, 0, 0, false},
 		"paused":                            {sale.Progress{Worker: "a"}, 5, 0, 0, false},
 		"a pace that is not known yet":      {sale.Progress{Worker: "a"}, 5, 100, 0, true},
 		"silent":                            {sale.Progress{Worker: "a", Pace: 100}, 5, 100, 4 * time.Second, false},
@@ -179,6 +180,43 @@ func TestHear_AddsUpThePacesOfWorkersThatAreThere(t *testing.T) {
 	} {
 		if got := tell(step.at, step.worker, step.pace); got != step.want {
 			t.Errorf("after %v: %v, want %v", step.at, got, step.want)
+		}
+	}
+}
+
+// Of a single reservation that has no outcome nobody says forever that it comes at once.
+func TestRange_UnknownOnceNoTurnComes(t *testing.T) {
+	t.Parallel()
+	var e Estimator
+	known := func(second int, served, waiting, ahead int64) bool {
+		now := start.Add(time.Duration(second) * time.Second)
+		_, _, ok := e.Hear(now, sale.Progress{Epoch: 1, Worker: "a", Pace: 1000, Served: served}, waiting).Range(now, ahead)
+		return ok
+	}
+	for second := range 30 {
+		if ok := known(second, 9, 1, 0); ok != (second <= 10) {
+			t.Errorf("alone, after %d s: known %v", second, ok)
+		}
+	}
+	for second := 30; second < 60; second++ { // others are served, behind it
+		over := int64(second-29) * 100
+		if known(second, 9+over, 1, -over) != (over <= 500) {
+			t.Errorf("overtaken by %d where 500 a second are believed: known %v", over, over > 500)
+		}
+	}
+}
+
+// What idle workers allow may be more than any backlog: theirs is measured all the same.
+func TestHear_MeasuresABacklogThatIsSmallBesideThePaceThatIsAllowed(t *testing.T) {
+	t.Parallel()
+	for _, perSecond := range []int64{100, 0} {
+		var e Estimator
+		for n := range 24 {
+			now := start.Add(time.Duration(n) * 250 * time.Millisecond)
+			p := sale.Progress{Epoch: 1, Served: perSecond * int64(n) / 4, Worker: "a", Pace: 100_000}
+			if got := e.Hear(now, p, 4000).Pace(now); n >= 20 && got > 110 {
+				t.Errorf("%d a second are served, after %v the pace is %v", perSecond, now.Sub(start), got)
+			}
 		}
 	}
 }

@@ -8,9 +8,6 @@ const (
 	meterWindow = 2 * time.Second // older steps no longer count, if there are leastSteps newer
 	leastSteps  = 3
 	measurable  = time.Second // of busy time, before a rate means anything
-
-	stalled     = 10 * time.Second // nothing served though something waits: no pace is to be believed
-	stalledGaps = 5                // or this many times what lies between two batches
 )
 
 // meter measures how fast a sale is served while something waits. It keeps the
@@ -33,14 +30,10 @@ func (m *meter) running() bool { return m.n > 0 }
 
 func (m *meter) last() step { return m.steps[m.n-1] }
 
-// add takes in what was served by now. What was measured before a stall says nothing
-// about what comes after.
+// add takes in what was served by now.
 func (m *meter) add(now time.Time, served int64) {
 	if m.running() && served <= m.last().served {
 		return
-	}
-	if m.stalled(now) {
-		m.idle()
 	}
 	if m.n >= 2 && m.last().at.Sub(m.steps[m.n-2].at) < meterApart { // many workers tell
 		m.n--
@@ -70,22 +63,9 @@ func (m *meter) batch() float64 {
 	return float64(m.last().served-m.steps[0].served) / float64(m.n-1)
 }
 
-// still is how long nothing has been served though something waits.
-func (m *meter) still(now time.Time) time.Duration {
-	if !m.running() {
-		return 0
-	}
-	return now.Sub(m.last().at)
-}
-
-// stalled reports whether nothing has been served for too long.
-func (m *meter) stalled(now time.Time) bool {
-	return m.still(now) > max(stalled, stalledGaps*m.gap())
-}
-
-// overdue is for how long the next step should have come.
+// overdue is for how long the next step should have come; there is one.
 func (m *meter) overdue(now time.Time) time.Duration {
-	return max(0, m.still(now)-2*m.gap()-measurable/2)
+	return max(0, now.Sub(m.last().at)-2*m.gap()-measurable/2)
 }
 
 // rate is what was served a second; false when it has measured for too short. It

@@ -33,13 +33,18 @@ func (o Outlook) Pace(now time.Time) float64 {
 }
 
 // Range is in how many seconds from now the outcome of a ticket is to be expected
-// before which ahead others are served; false when that is unknown.
+// before which ahead others are served; false when that is unknown. Below zero they were
+// served though their turn is after the ticket's: some of them may be, but who is
+// overtaken by more than are served until high, waits for something else.
 func (o Outlook) Range(now time.Time, ahead int64) (low, high float64, ok bool) {
 	if o.Pace(now) <= 0 {
 		return 0, 0, false
 	}
-	n := float64(ahead)
 	slack := max(transit.Seconds(), o.batch/o.usual[slackScale])
+	if float64(-ahead) > 2*slack*o.pace {
+		return 0, 0, false
+	}
+	n := float64(max(0, ahead))
 	low = soonest(n/o.best, o.growth) - slack
 	high = max(fall*n/o.usualFor(n), n/o.pace) + 2*slack
 	return tenths(max(0, low), math.Floor), tenths(min(high, longest.Seconds()), math.Ceil), true

@@ -42,6 +42,7 @@ func TestTicket_SaysWhenItsOutcomeIsToBeExpected(t *testing.T) {
 		"in a closed sale": {func(_ *sale.Ticket, s *sale.Snapshot, _ *sale.Progress) { s.ClosesAt = s.OpensAt }, true, sale.StateClosed},
 		"at a paused pace": {func(_ *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) { p.Pace = 0 }, false, sale.StateOpen},
 		"of another epoch": {func(_ *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) { p.Epoch = 2 }, false, sale.StateOpen},
+		"overtaken":        {func(k *sale.Ticket, _ *sale.Snapshot, _ *sale.Progress) { k.Rank = 700 }, false, sale.StateOpen},
 		"no longer queued": {func(k *sale.Ticket, _ *sale.Snapshot, _ *sale.Progress) { k.Status = sale.StatusPaid }, false, sale.StateOpen},
 		"by the rate alone": {func(_ *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) {
 			p.Worker, p.Pace, p.RatePerSecond = "", 0, 100

@@ -49,7 +49,7 @@ func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time)
 		b.OrderID, b.Amount, b.Currency = t.RID, &price, s.Entry().Currency
 	}
 	outlook := s.Outlook()
-	b.ETA = expected(outlook, b.Ahead, now)
+	b.ETA = expected(s, t, outlook, now)
 	b.PollAfterMS = pollAfter(t, b.Ahead, outlook.Pace(now), s.Now(now).Sub(t.AcceptedAt))
 	b.tag = ticketTag(t, b.Ahead)
 	return b
@@ -63,21 +63,29 @@ func serverTime(s *catalog.Sale, now time.Time) time.Time {
 // ahead is how many buyers are served before t; nil when t is served, or no worker
 // said how far they are.
 func ahead(s *catalog.Sale, t sale.Ticket) *int64 {
-	p, ok := s.Progress()
-	if !ok || t.Status != sale.StatusQueued {
+	n, ok := until(s, t)
+	if !ok {
 		return nil
 	}
-	n := max(0, t.Rank-1-p.Served)
+	n = max(0, n)
 	return &n
 }
 
-// expected is when a ticket with so many ahead has its outcome; nil when that is
-// unknown. A paused sale serves what it has accepted, so its pause changes nothing here.
-func expected(o eta.Outlook, ahead *int64, now time.Time) *etaBody {
-	if ahead == nil {
+// until is how many are served before t has its turn, negative when it was overtaken;
+// false as for ahead.
+func until(s *catalog.Sale, t sale.Ticket) (n int64, ok bool) {
+	p, ok := s.Progress()
+	return t.Rank - 1 - p.Served, ok && t.Status == sale.StatusQueued
+}
+
+// expected is when a ticket has its outcome; nil when that is unknown. A paused sale
+// serves what it has accepted, so its pause changes nothing here.
+func expected(s *catalog.Sale, t sale.Ticket, o eta.Outlook, now time.Time) *etaBody {
+	n, ok := until(s, t)
+	if !ok {
 		return nil
 	}
-	low, high, ok := o.Range(now, *ahead)
+	low, high, ok := o.Range(now, n)
 	if !ok {
 		return nil
 	}
