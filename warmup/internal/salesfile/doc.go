@@ -15,7 +15,8 @@
 //	mode                 queued (202 at once) or instant (waits for the order, for
 //	                     ample stock); default queued
 //	rebuy_after_release  whether who lost a reservation may buy again; default true
-//	weight               1..1000; share of a gateway's admission; default 1
+//	weight               1..1000; share of the workers' pace and of a gateway's
+//	                     admission; default 1
 //	eligibility          who may buy; default everybody:
 //	  min_account_age    such as 720h; default 0s
 //	  min_paid_orders    default 0
