@@ -1,6 +1,6 @@
 // Wires the page: frames in, figures out.
 import { state, take, ageOf } from './state.js';
-import { connect } from './stream.js';
+import { keep } from './stream.js';
 import { showAlerts } from './alerts.js';
 import { showNow } from './now.js';
 import { showSales, mark, listen } from './sales.js';
@@ -57,7 +57,7 @@ function close() {
 
 listen(choose, close);
 document.getElementById('sale-close').onclick = close;
-connect((frame) => {
+keep((frame) => {
   take(frame);
   showAlerts(choose);
   showNow();

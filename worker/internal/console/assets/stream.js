@@ -2,7 +2,8 @@
 import { put, time, span } from './format.js';
 
 const lateAfter = 4000; // without an event
-let source, last = 0, retry;
+const deadAfter = 12000; // without one: a connection that broke unseen, as a phone's does, stays open
+let source, last = 0, tried = 0, retry;
 
 const root = document.documentElement;
 const words = document.getElementById('link-text'), aside = document.getElementById('link-time');
@@ -15,9 +16,10 @@ function show(link, text, moment = '') {
 }
 
 // connect hands every frame to take, and comes back by itself when the stream ends.
-export function connect(take) {
+function connect(take) {
   clearTimeout(retry);
   source?.close();
+  tried = Date.now();
   source = new EventSource('/console/events');
   source.onmessage = (e) => {
     take(JSON.parse(e.data));
@@ -40,13 +42,17 @@ async function again(take) {
   }
 }
 
-setInterval(() => {
-  if (last < 0) return;
-  const silent = Date.now() - last;
-  if (last === 0) show('connecting', 'Connecting…');
-  else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)}`, span(Math.round(silent / 1000)));
-}, 1000);
-
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && last > 0 && Date.now() - last > lateAfter && source.readyState === EventSource.CLOSED) source.onerror();
-});
+// keep has the page say that the connection is lost, and open another.
+export function keep(take) {
+  connect(take);
+  setInterval(() => {
+    if (last < 0) return;
+    const silent = Date.now() - last;
+    if (last === 0) show('connecting', 'Connecting…');
+    else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)}`, span(Math.round(silent / 1000)));
+    if (silent > deadAfter && Date.now() - tried > deadAfter) connect(take);
+  }, 1000);
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden && last > 0 && Date.now() - last > lateAfter) connect(take); // whoever looks again need not wait
+  });
+}
