@@ -40,6 +40,8 @@ func New(token string, runbook []byte, log *slog.Logger) (*Console, error) {
 		runbook: rendered, mux: http.NewServeMux(), log: log,
 	}
 	c.mux.HandleFunc("GET /console", c.guarded(c.shell, c.askToken))
+	c.mux.HandleFunc("GET /console/{$}", home)
+	c.mux.HandleFunc("GET /console/login", home) // of a tab that is opened again after a wrong token
 	c.mux.HandleFunc("POST /console/login", c.signIn)
 	c.mux.HandleFunc("POST /console/logout", c.signOut)
 	c.mux.HandleFunc("GET /console/session", c.session)
@@ -62,7 +64,7 @@ func (c *Console) Run(ctx context.Context, s Sources) {
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Referrer-Policy", "same-origin") // not none: forms would come from the origin "null", as if from another site
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

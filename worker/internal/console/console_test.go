@@ -167,7 +167,7 @@ func TestConsole_WithoutATokenSaysHowToSwitchItOn(t *testing.T) {
 	if recorded := httptest.NewRecorder(); true {
 		c.ServeHTTP(recorded, httptest.NewRequest("GET", "/console", nil))
 		for header, part := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY",
 			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 		} {
 			if got := recorded.Header().Get(header); !strings.Contains(got, part) {

@@ -11,29 +11,51 @@ import (
 // loginBytes bounds the body of the form.
 const loginBytes = 4 << 10
 
+// Pages that signing in leads to.
+const (
+	homePath    = cookiePath
+	runbookPath = "/console/runbook"
+)
+
+// loginForm is what the form says.
+type loginForm struct {
+	Refused string // why it is shown again; "" for the first time
+	To      string // the page that was asked for
+}
+
+// onwards is where a form leads to: nowhere but to a page of ours.
+func onwards(to string) string {
+	if to == runbookPath {
+		return runbookPath
+	}
+	return homePath
+}
+
+func home(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, homePath, http.StatusSeeOther) }
+
 // signIn takes the form: the admin token in, a session's cookie out.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	now, address := time.Now(), addressOf(r)
 	if c.crossSite(w, r) {
 		return
 	}
-	if !c.tries.allowed(address, now) {
-		w.Header().Set("Retry-After", strconv.Itoa(int(wrongEvery.Seconds())))
-		c.page(w, http.StatusTooManyRequests, loginPage, "Too many wrong tokens. Wait ten seconds, then try again.")
-		return
-	}
 	r.Body = http.MaxBytesReader(w, r.Body, loginBytes)
-	if err := r.ParseForm(); err != nil || !c.sessions.shown(r.PostForm.Get("token")) {
-		c.tries.failed(address, now)
+	err := r.ParseForm()
+	to, right := onwards(r.PostForm.Get("to")), err == nil && c.sessions.shown(r.PostForm.Get("token"))
+	switch {
+	case !c.tries.attempt(address, right, now):
+		w.Header().Set("Retry-After", strconv.Itoa(int(wrongEvery.Seconds())))
+		c.page(w, http.StatusTooManyRequests, loginPage, loginForm{"Too many wrong tokens. Wait ten seconds, then try again.", to})
+	case !right:
 		if c.refusals.Allow() {
 			c.log.Warn("console refused a token", "address", address)
 		}
-		c.page(w, http.StatusUnauthorized, loginPage, "That is not the admin token of this worker.")
-		return
+		c.page(w, http.StatusUnauthorized, loginPage, loginForm{"That is not the admin token of this worker.", to})
+	default:
+		c.log.Info("somebody signed in to the console", "address", address)
+		setCookie(w, r, c.sessions.begin(now))
+		http.Redirect(w, r, to, http.StatusSeeOther)
 	}
-	c.log.Info("somebody signed in to the console", "address", address)
-	setCookie(w, r, c.sessions.begin(now))
-	http.Redirect(w, r, cookiePath, http.StatusSeeOther)
 }
 
 // signOut ends the session.
@@ -43,7 +65,7 @@ func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 	}
 	c.sessions.end(cookieOf(r), time.Now())
 	setCookie(w, r, "")
-	http.Redirect(w, r, cookiePath, http.StatusSeeOther)
+	home(w, r)
 }
 
 // crossSite refuses forms of other sites.
@@ -75,8 +97,8 @@ func (c *Console) guarded(next, refused http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (c *Console) askToken(w http.ResponseWriter, _ *http.Request) {
-	c.page(w, http.StatusOK, loginPage, "")
+func (c *Console) askToken(w http.ResponseWriter, r *http.Request) {
+	c.page(w, http.StatusOK, loginPage, loginForm{To: onwards(r.URL.Path)})
 }
 
 func unauthenticated(w http.ResponseWriter, _ *http.Request) {

@@ -126,6 +126,7 @@ type worker struct {
 	t       *testing.T
 	night   *night
 	address string
+	around  func(http.Handler) http.Handler // nil for nothing
 	stop    func()
 }
 
@@ -150,7 +151,11 @@ func (w *worker) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	server := &http.Server{Handler: c, ReadTimeout: readTimeout, WriteTimeout: 2 * readTimeout}
+	var handler http.Handler = c
+	if w.around != nil {
+		handler = w.around(c)
+	}
+	server := &http.Server{Handler: handler, ReadTimeout: readTimeout, WriteTimeout: 2 * readTimeout}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.Serve(listener) })

@@ -37,15 +37,15 @@ func TestTries_RememberNotTooManyAddresses(t *testing.T) {
 	tr := newTries()
 	now := time.Now()
 	for i := range 3 * maxTriers {
-		tr.failed(fmt.Sprint(i), now)
+		tr.attempt(fmt.Sprint(i), false, now)
 	}
 	if len(tr.by) > maxTriers {
 		t.Errorf("%d addresses are remembered", len(tr.by))
 	}
 	for range wrongTokens {
-		tr.failed("x", now)
+		tr.attempt("x", false, now)
 	}
-	if tr.allowed("x", now) || !tr.allowed("x", now.Add(wrongEvery)) || !tr.allowed("y", now) {
+	if tr.attempt("x", true, now) || !tr.attempt("x", true, now.Add(wrongEvery)) || !tr.attempt("y", true, now) {
 		t.Error("who tried too often is not the one who must wait, or waits too long")
 	}
 }

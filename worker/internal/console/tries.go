@@ -23,25 +23,23 @@ type tries struct {
 
 func newTries() *tries { return &tries{by: map[string]*rate.Limiter{}} }
 
-// allowed reports whether an address may show a token now.
-func (t *tries) allowed(address string, now time.Time) bool {
+// attempt reports whether an address may show a token now, and notes a wrong one, in one
+// step: of many that come at once no more are looked at than one by one.
+func (t *tries) attempt(address string, right bool, now time.Time) (allowed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.by[address]
-	return l == nil || l.TokensAt(now) >= 1
-}
-
-// failed notes that an address has shown a wrong token.
-func (t *tries) failed(address string, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	l := t.by[address]
-	if l == nil {
+	switch {
+	case l != nil && l.TokensAt(now) < 1:
+		return false
+	case right:
+		return true
+	case l == nil:
 		l = rate.NewLimiter(rate.Every(wrongEvery), wrongTokens)
 		t.forget(now)
 		t.by[address] = l
 	}
-	l.AllowN(now, 1)
+	return l.AllowN(now, 1)
 }
 
 // forget makes room: for those who have been quiet, else for any one.
