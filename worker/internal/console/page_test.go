@@ -289,6 +289,11 @@ func TestPage_FitsAPhoneAndCanBeRead(t *testing.T) {
 	b.Await("the sale is shown", active+` === 'sale-title'`)
 	b.Do(chromedp.Click("#sale .commands summary", chromedp.ByQuery))
 	fits("a sale")
+	b.Do(chromedp.Evaluate(`document.getElementById('sale').scrollTo(0, 1e6)`, nil))
+	b.Await("it can be closed from its end", `(() => { const r = document.getElementById('sale-close').getBoundingClientRect(); return document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2).id === 'sale-close' })()`)
+	if small := b.Text(`[...document.querySelectorAll('.bar a, .bar button, #sale button')].filter((e) => e.getBoundingClientRect().height < 24).map((e) => e.textContent).join()`); small != "" {
+		t.Errorf("too small for a thumb: %s", small)
+	}
 	b.Show(browsertest.Phone)
 	b.Picture("phone-sale")
 	b.Show(browsertest.View{Width: 1440, Height: 1500, Dark: true})
@@ -324,6 +329,10 @@ func TestPage_SaysThatTheConnectionIsLostAndComesBack(t *testing.T) {
 	signIn(b, w.url())
 	w.stop()
 	b.Await("it says so", `document.getElementById('link-text').textContent.startsWith('Connection lost since ')`)
+	b.Await("and that what it shows was so before", `document.title === 'Not live: Sluice on call' && getComputedStyle(document.getElementById('alert-none'), '::after').content.includes('before')`)
+	if !b.True(`getComputedStyle(document.getElementById('alert-none')).color === getComputedStyle(document.querySelector('.soft')).color`) {
+		t.Error("what was well still looks so")
+	}
 	b.Picture("lost")
 	w.start()
 	b.Await("it is live again, with the session that it had", `document.documentElement.dataset.link === 'live'`)

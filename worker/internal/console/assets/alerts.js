@@ -47,7 +47,7 @@ function draw(all, choose) {
   $('alert-past').hidden = past.length === 0;
   put($('alert-past').querySelector('summary'), `${past.length} resolved within the last hour`);
   $('alert-past').querySelector('ul').replaceChildren(...past.map((a) => itemOf(a, choose)));
-  document.title = firing.length ? `(${firing.length}) Sluice on call` : 'Sluice on call';
+  state.firing = firing.length;
 }
 
 // tell has a screen reader say what is new, not what was there.

@@ -2,8 +2,8 @@
 import { el, put } from './format.js';
 
 function call(method, path, data) {
-  const post = method === 'POST' ? ' -X POST' : '', body = data ? ` \\\n  -d '${data}'` : '';
-  return `curl -s${post} -H "Authorization: Bearer $SLUICE_ADMIN_TOKEN" -H "Sluice-Operator: $USER"${body} \\\n  "${location.origin}/admin/v1/${path}"`;
+  const post = method === 'POST' ? ' -X POST' : '', body = data ? ` \\\n-d '${data}'` : '';
+  return `curl -s${post} -H "Authorization: Bearer $SLUICE_ADMIN_TOKEN" -H "Sluice-Operator: $USER"${body} \\\n"${location.origin}/admin/v1/${path}"`;
 }
 
 // ofSale are what may be done about a sale.

@@ -1,5 +1,5 @@
-// What the page knows: the newest frame, and every sale by id.
-export const state = { frame: null, sales: new Map(), offset: 0, selected: null };
+// What the page knows: the newest frame, every sale by id, and how many alerts fire.
+export const state = { frame: null, sales: new Map(), offset: 0, selected: null, firing: 0 };
 
 // now is the worker's clock.
 export const now = () => Date.now() + state.offset;

@@ -1,5 +1,6 @@
 // The connection: events once a second, and what is said when they stop.
 import { put, time, span } from './format.js';
+import { state } from './state.js';
 
 const lateAfter = 4000; // without an event
 const deadAfter = 12000; // without one: a connection that broke unseen, as a phone's does, stays open
@@ -13,6 +14,8 @@ function show(link, text, moment = '') {
   if (root.dataset.link !== link) root.dataset.link = link;
   put(words, text);
   put(aside, moment);
+  const title = `${link === 'lost' || link === 'over' ? 'Not live: ' : ''}${state.firing ? `(${state.firing}) ` : ''}Sluice on call`;
+  if (document.title !== title) document.title = title;
 }
 
 // connect hands every frame to take, and comes back by itself when the stream ends.
