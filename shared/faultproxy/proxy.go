@@ -30,7 +30,7 @@ type Proxy struct {
 	mode    mode
 	changed chan struct{} // closed and renewed when mode changes
 	delay   time.Duration // of answers
-	commits pace
+	commits throttle
 	links   map[*link]struct{}
 	closed  bool
 	lost    int64 // bytes of answers dropped
@@ -70,7 +70,7 @@ func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.set(healthy)
-	p.delay, p.commits = 0, pace{}
+	p.delay, p.commits = 0, throttle{}
 	for l := range p.links {
 		if l.torn {
 			l.close()

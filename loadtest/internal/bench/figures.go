@@ -2,9 +2,6 @@ package bench
 
 import (
 	"context"
-	"maps"
-
-	"sluice/loadtest/internal/report"
 )
 
 // figures of one round, by name. A name ends with its unit.
@@ -70,19 +67,4 @@ func (r ratio) of(rounds []figures) []float64 {
 		}
 	}
 	return values
-}
-
-// overall is every figure over the rounds that have it.
-func overall(rounds []figures) map[string]report.Spread {
-	values := make(map[string][]float64)
-	for _, f := range rounds {
-		for name, value := range f {
-			values[name] = append(values[name], value)
-		}
-	}
-	all := make(map[string]report.Spread, len(values))
-	for name := range maps.Keys(values) {
-		all[name] = report.SpreadOf(values[name])
-	}
-	return all
 }

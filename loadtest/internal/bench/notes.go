@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/loadtest/internal/orderrows"
+	"sluice/loadtest/internal/report"
 )
 
 // notes say in words how the figures came about and what they do not say.
@@ -39,7 +40,7 @@ const quietCores = 0.1
 
 // limits say where the client was the limit and what else went wrong.
 func (b *bench) limits() []string {
-	figures := overall(b.rounds)
+	figures := report.Spreads(b.rounds)
 	var limited, notes []string
 	if foreign := max(figures[others(emptyName(b.many()))].Max, figures[others(refusalName)].Max); foreign > quietCores {
 		notes = append(notes, fmt.Sprintf("The machine was not quiet: other programs used up to %.2f cores where only the client and one server ran. "+

@@ -17,7 +17,7 @@ type Result struct {
 
 // result puts the figures together.
 func (b *bench) result(ctx context.Context) (Result, error) {
-	res := Result{Report: b.rep, figures: overall(b.rounds), notes: b.notes()}
+	res := Result{Report: b.rep, figures: report.Spreads(b.rounds), notes: b.notes()}
 	res.Report.Ratios = make(map[string]report.Spread)
 	var ops []string
 	for _, g := range b.Stack.Gateways {

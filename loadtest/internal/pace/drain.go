@@ -8,7 +8,7 @@ import (
 	"sluice/loadtest/internal/stack"
 )
 
-// drain lets a worker that begins at the floor order a backlog, and then the database
+// drain lets a worker that has had nothing to do order a backlog, and then the database
 // insert the same rows alone.
 func (r *run) drain(ctx context.Context, f figures) (err error) {
 	s, err := r.open(ctx, "drain", "A backlog that was there before the worker.", numbered(1))
@@ -41,7 +41,8 @@ func (r *run) drain(ctx context.Context, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	f["drain_orders_per_s"], f["drain_raw_batch_per_s"], f["drain_vs_raw_batch"] = made.PerSecond, raw, made.PerSecond/raw
+	f["drain_orders_per_s"], f["drain_raw_batch_per_s"] = made.PerSecond, raw
+	f.ratio("drain_vs_raw_batch", made.PerSecond, raw)
 	r.say("drain: %d reservations: %.0f orders/s; raw batched insert %.0f rows/s", r.Backlog, made.PerSecond, raw)
 	return s.finish(ctx)
 }

@@ -53,7 +53,7 @@ func (s *stage) latencyPaced(ctx context.Context, best float64, f figures) error
 	if err != nil {
 		return err
 	}
-	f["latency_vs_best_fixed"] = did.orders / best
+	f.ratio("latency_vs_best_fixed", did.orders, best)
 	f["latency_orders_per_s"], f["latency_best_fixed_orders_per_s"], f["latency_commit_p90_ms"] = did.orders, best, millis(did.p90)
 	told, latency := 0, 0
 	for _, sample := range s.watch.since(judged) {

@@ -43,6 +43,14 @@ type run struct {
 // figures of one round, by name.
 type figures map[string]float64
 
+// ratio notes one figure over another; nothing when that is none: such a report could not
+// be written, and what it would say is that nothing was to be compared.
+func (f figures) ratio(name string, of, over float64) {
+	if over > 0 {
+		f[name] = of / over
+	}
+}
+
 // scenario takes the figures of one kind in one round.
 type scenario struct {
 	name string
@@ -81,7 +89,7 @@ func Run(ctx context.Context, c Config, site Site, out io.Writer) (report.Report
 // judge puts the figures together and holds them against what is promised. Only what is
 // beyond all tolerance is a violation: the machine may have other things to do.
 func (r *run) judge() {
-	all := overall(r.rounds)
+	all := report.Spreads(r.rounds)
 	r.rep.Ratios, r.rep.Paces, r.rep.Machine = all, r.paces, report.ThisMachine()
 	for _, p := range promises {
 		if !r.has(p.scenario) {
@@ -99,21 +107,6 @@ func (r *run) judge() {
 		}
 	}
 	r.rep.Config = map[string]any{"pace": r.Config, "rounds": r.rounds, "notes": notes}
-}
-
-// overall is every figure over the rounds that have it.
-func overall(rounds []figures) map[string]report.Spread {
-	values := make(map[string][]float64)
-	for _, f := range rounds {
-		for name, value := range f {
-			values[name] = append(values[name], value)
-		}
-	}
-	all := make(map[string]report.Spread, len(values))
-	for name := range values {
-		all[name] = report.SpreadOf(values[name])
-	}
-	return all
 }
 
 func (r *run) say(format string, args ...any) {

@@ -67,6 +67,18 @@ func TestJudge_OnlyWhatIsBeyondAllToleranceFails(t *testing.T) {
 	}
 }
 
+// Nothing over nothing is no number, and no report could be written with it.
+func TestRatio_OverNothingIsAbsentAndSoNotHeld(t *testing.T) {
+	t.Parallel()
+	f := figures{}
+	f.ratio("drain_vs_raw_batch", 0, 0)
+	r := &run{Config: Config{Only: []string{"drain"}}, Site: Site{Out: t.TempDir()}, rounds: []figures{f}}
+	r.judge()
+	if err := r.rep.Write(r.Out); err != nil || r.rep.Verdict.Pass || len(r.rep.Ratios) > 0 {
+		t.Errorf("%v, %+v", err, r.rep)
+	}
+}
+
 func TestJudge_StepsThatWereNotTakenArePromisedNothing(t *testing.T) {
 	t.Parallel()
 	c := Quick()

@@ -46,7 +46,8 @@ func (r *run) shares(ctx context.Context, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	f["shares_two_vs_one"], f["shares_smaller_vs_larger"] = two.orders/one.orders, slices.Min(two.shares)/slices.Max(two.shares)
+	f.ratio("shares_two_vs_one", two.orders, one.orders)
+	f.ratio("shares_smaller_vs_larger", slices.Min(two.shares), slices.Max(two.shares))
 	f["shares_one_orders_per_s"], f["shares_two_orders_per_s"] = one.orders, two.orders
 	r.say("shares: one worker %.0f orders/s, two %.0f: %.0f and %.0f; p90 %.0f ms", one.orders, two.orders, two.shares[0], two.shares[1], millis(two.p90))
 	return s.finish(ctx)

@@ -30,7 +30,7 @@ func (r *run) throttle(ctx context.Context, f figures) (err error) {
 	if err := s.stack.SetWorker(ctx, 0, r.paced()...); err != nil {
 		return err
 	}
-	if err := s.pause(r.Settle); err != nil { // from the floor up
+	if err := s.pause(r.Settle); err != nil {
 		return err
 	}
 	before, handedOver := s.read(ctx), s.handOvers()
@@ -102,7 +102,7 @@ func (s *stage) freeAgain(ctx context.Context, f figures) error {
 		}
 		best = max(best, did.orders)
 	}
-	f[bestFigure(free.Name)] = f["throttle_free_orders_per_s"] / best
+	f.ratio(bestFigure(free.Name), f["throttle_free_orders_per_s"], best)
 	f["throttle_free_before_orders_per_s"], f["throttle_free_best_fixed_orders_per_s"] = f["throttle_free_best_fixed_orders_per_s"], best
 	s.run.say("throttle: as fast as they can once more: %.0f orders/s", best)
 	return nil
@@ -193,7 +193,7 @@ func (s *stage) step(ctx context.Context, step Step, commits, best float64, f fi
 		return err
 	}
 	name := "throttle_" + step.Name
-	f[bestFigure(step.Name)] = did.orders / best
+	f.ratio(bestFigure(step.Name), did.orders, best)
 	f[name+"_orders_per_s"], f[name+"_best_fixed_orders_per_s"], f[name+"_commit_p90_ms"] = did.orders, best, millis(did.p90)
 	if left > 0 {
 		f[name+"_vs_admitted"] = did.orders / float64(left*s.run.Batch)

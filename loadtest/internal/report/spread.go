@@ -15,3 +15,18 @@ func SpreadOf(values []float64) Spread {
 	n := len(sorted)
 	return Spread{Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Min: sorted[0], Max: sorted[n-1]}
 }
+
+// Spreads are every figure's, by name, over the rounds that have it.
+func Spreads[F ~map[string]float64](rounds []F) map[string]Spread {
+	values := make(map[string][]float64)
+	for _, f := range rounds {
+		for name, value := range f {
+			values[name] = append(values[name], value)
+		}
+	}
+	all := make(map[string]Spread, len(values))
+	for name := range values {
+		all[name] = SpreadOf(values[name])
+	}
+	return all
+}

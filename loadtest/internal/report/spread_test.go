@@ -1,6 +1,9 @@
 package report
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestSpread_MedianAndExtremes(t *testing.T) {
 	t.Parallel()
@@ -12,5 +15,14 @@ func TestSpread_MedianAndExtremes(t *testing.T) {
 		if got := SpreadOf(values); got != want {
 			t.Errorf("spread of %v is %+v, want %+v", values, got, want)
 		}
+	}
+}
+
+func TestSpreads_AreOverTheRoundsThatHaveTheFigure(t *testing.T) {
+	t.Parallel()
+	got := Spreads([]map[string]float64{{"a": 1, "once": 5}, {"a": 3}})
+	want := map[string]Spread{"a": {Median: 2, Min: 1, Max: 3}, "once": {Median: 5, Min: 5, Max: 5}}
+	if !maps.Equal(want, got) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
