@@ -35,7 +35,7 @@ func newNight(n int) *night { return &night{begun: time.Now().Add(-5 * time.Minu
 
 func (f *night) id(i int) string { return fmt.Sprintf("sale-%03d", i) }
 
-var titles = []string{"Phone at half price", "Wireless headphones, limited edition", "双十一限量球鞋 42 码", "Espresso machine", "Newcomer coupon"}
+var titles = []string{"Phone at half price", "Wireless headphones, limited edition", "双十一限量球鞋 42 码", "Espresso machine <i>new</i>", "Newcomer coupon"}
 
 // shrink has some sales leave.
 func (f *night) shrink(n int) {
@@ -206,6 +206,7 @@ func TestPage_AlertIsToldWhileThePageIsOpen(t *testing.T) {
 	b := browsertest.Open(t, browsertest.View{Width: 1440, Height: 1500})
 	signIn(b, w.url())
 	b.Await("it says that all is well", `!document.getElementById('alert-none').hidden && document.title === 'Sluice on call'`)
+	b.Await("titles are text", `[...document.querySelectorAll('#sale-rows button')].some((e) => e.textContent === 'Espresso machine <i>new</i>')`)
 	b.Picture("calm")
 	f.alert(ageHigh, console.Alert{Name: "DependencyDown", State: "pending", Severity: "page", Dependency: "redis", Summary: "Redis has not answered for 6 s", Since: time.Now().Add(-6 * time.Second)},
 		console.Alert{Name: "DeadLetters", State: "resolved", Severity: "ticket", Summary: "1 dead letter is open", Since: time.Now().Add(-30 * time.Minute), ResolvedAt: time.Now().Add(-20 * time.Minute)})

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 )
@@ -47,5 +48,16 @@ func TestTries_RememberNotTooManyAddresses(t *testing.T) {
 	}
 	if tr.attempt("x", true, now) || !tr.attempt("x", true, now.Add(wrongEvery)) || !tr.attempt("y", true, now) {
 		t.Error("who tried too often is not the one who must wait, or waits too long")
+	}
+}
+
+func TestTries_AreByClientNotByItsManyAddresses(t *testing.T) {
+	t.Parallel()
+	for remote, want := range map[string]string{
+		"10.1.2.3:4567": "10.1.2.3", "[::ffff:10.1.2.3]:1": "10.1.2.3", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64", "@": "@",
+	} {
+		if got := addressOf(&http.Request{RemoteAddr: remote}); got != want {
+			t.Errorf("%s is %s, want %s", remote, got, want)
+		}
 	}
 }

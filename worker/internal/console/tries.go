@@ -1,8 +1,8 @@
 package console
 
 import (
-	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -60,10 +60,16 @@ func (t *tries) forget(now time.Time) {
 	}
 }
 
-// addressOf is who connects, without the port.
+// addressOf is who connects, without the port. Of IPv6 it is the /64: one client may have
+// every address in it.
 func addressOf(r *http.Request) string {
-	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
 	}
-	return r.RemoteAddr
+	address := from.Addr().Unmap().WithZone("")
+	if address.Is6() {
+		return netip.PrefixFrom(address, 64).Masked().String()
+	}
+	return address.String()
 }
