@@ -123,6 +123,17 @@ func TestSignIn_WrongTokensAreFewHoweverManyComeAtOnce(t *testing.T) {
 	}
 }
 
+func TestPage_SaysThatTooManyAreOpen(t *testing.T) {
+	t.Parallel()
+	w := newNight(1).serve(t)
+	for range 32 {
+		w.listen()
+	}
+	b := browsertest.Open(t, browsertest.Phone)
+	b.Do(chromedp.Navigate(w.url()+"/console"), chromedp.SendKeys("#token", token+kb.Enter, chromedp.ByQuery))
+	b.Await("it says so", `document.getElementById('link-text').textContent.startsWith('Too many pages are open')`)
+}
+
 // dying is an answer whose connection stays open when nothing arrives any more.
 type dying struct {
 	http.ResponseWriter

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -76,8 +75,15 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// session tells a page whether it still has one.
+// session tells a page whether it still has one, and whether that is of no use now: it
+// cannot see why its stream was refused.
 func (c *Console) session(w http.ResponseWriter, r *http.Request) {
+	var answer struct {
+		SignedIn bool `json:"signed_in"`
+		Full     bool `json:"full,omitempty"`
+	}
+	answer.SignedIn = !c.admitted(r, time.Now()).IsZero()
+	answer.Full = answer.SignedIn && c.hub.full()
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = fmt.Fprintf(w, `{"signed_in":%t}`, !c.admitted(r, time.Now()).IsZero()) // an error means that the page has gone
+	_, _ = w.Write(encode(answer)) // an error means that the page has gone
 }

@@ -43,6 +43,13 @@ func (h *hub) watched() bool {
 	return len(h.streams) > 0
 }
 
+// full reports whether no more pages may be open.
+func (h *hub) full() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.streams) >= maxStreams
+}
+
 // remember adds a point to a sale's history, if it has one or there is room.
 func (h *hub) remember(id string, t *tracked, p point) {
 	h.mu.Lock()

@@ -4,7 +4,7 @@ import { state } from './state.js';
 
 const lateAfter = 4000; // without an event
 const deadAfter = 12000; // without one: a connection that broke unseen, as a phone's does, stays open
-let source, last = 0, tried = 0, retry;
+let source, last = 0, tried = 0, retry, why = '';
 
 const root = document.documentElement;
 const words = document.getElementById('link-text'), aside = document.getElementById('link-time');
@@ -27,6 +27,7 @@ function connect(take) {
   source.onmessage = (e) => {
     take(JSON.parse(e.data));
     last = Date.now();
+    why = '';
     show('live', 'Live', time(last));
   };
   source.onerror = () => {
@@ -43,6 +44,7 @@ async function again(take) {
     last = -1;
     show('over', 'Your session is over: reload to sign in');
   }
+  why = session?.full ? 'Too many pages are open at this worker: close one, or ask another' : '';
 }
 
 // keep has the page say that the connection is lost, and open another.
@@ -51,7 +53,7 @@ export function keep(take) {
   setInterval(() => {
     if (last < 0) return;
     const silent = Date.now() - last;
-    if (last === 0) show('connecting', 'Connecting…');
+    if (last === 0) show('connecting', why || 'Connecting…');
     else if (silent > lateAfter) show('lost', `Connection lost since ${time(last)}`, span(Math.round(silent / 1000)));
     if (silent > deadAfter && Date.now() - tried > deadAfter) connect(take);
   }, 1000);
