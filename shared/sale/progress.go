@@ -18,6 +18,6 @@ type Progress struct {
 	Epoch         int64   `json:"epoch"`
 	Served        int64   `json:"served"` // reservations with an outcome
 	RatePerSecond float64 `json:"rate"`   // reservations served a second, lately
-	Pace          float64 `json:"pace"`   // orders a second that the telling worker would give the sale now; 0 is unknown or paused
+	Pace          float64 `json:"pace"`   // orders a second that the telling worker would give the sale now; 0 is paused; unknown when Worker is empty
 	Worker        string  `json:"worker"` // random id of the telling process; Pace is this one's alone
 }

@@ -94,8 +94,8 @@ func (e *Estimator) pace(now time.Time, allowed, told float64) (pace, best float
 		pace = min(allowed, rate)
 	case allowed > 0:
 		return min(allowed, max(e.proven, unproven)/max(1, e.still(now).Seconds())), allowed
-	case len(e.workers.told) > 0 && e.still(now) > silence:
-		return 0, 0 // they say that they are paused, and it shows
+	case len(e.workers.told) > 0:
+		return 0, 0 // they say that they are paused: what they have begun ends, and no more begins
 	case measured:
 		pace = rate
 	default:

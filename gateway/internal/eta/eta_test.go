@@ -145,8 +145,8 @@ func TestHear_UnknownWithoutAnythingToGoBy(t *testing.T) {
 		"nothing served yet at its pace":    {sale.Progress{Worker: "a", Pace: 100}, 5, 0, 0, true},
 		"nothing served for long":           {sale.Progress{Worker: "a", Pace: 100}, 15, 0, 0, false},
 		"nor at a pace never kept":          {sale.Progress{Worker: "a", Pace: 100_000}, 15, 0, 0, false},
-		"paused":                            {sale.Progress{Worker: "a"}, 5, 0, 0, false},
-		"a pace that is not known yet":      {sale.Progress{Worker: "a"}, 5, 100, 0, true},
+		"paused":                            {sale.Progress{Worker: "a", RatePerSecond: 80}, 1, 0, 0, false},
+		"paused, and what has begun ends":   {sale.Progress{Worker: "a", RatePerSecond: 80}, 5, 100, 0, false},
 		"silent":                            {sale.Progress{Worker: "a", Pace: 100}, 5, 100, 4 * time.Second, false},
 		"nothing":                           {sale.Progress{}, 0, 0, 0, false},
 	} {
