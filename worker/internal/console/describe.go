@@ -84,7 +84,11 @@ func pointOfAll(now time.Time, f *frame) point {
 		Waiting: f.Totals.Waiting, Oldest: f.Totals.Oldest, AgeKnown: f.Totals.AgeKnown, Accepting: f.Totals.Accepting, Draining: f.Totals.Settling,
 	})
 	if f.Pace != nil {
-		p.pace, p.target = float32(f.Pace.Orders), float32(f.Pace.Target)
+		p.target = float32(f.Pace.Target)
+		p.pace = float32(f.Pace.Orders)
+		if f.Pace.Paused {
+			p.pace = 0
+		}
 		if f.Pace.P90 > 0 {
 			p.p90 = float32(f.Pace.P90)
 		}

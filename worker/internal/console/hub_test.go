@@ -81,3 +81,12 @@ func TestHistory_IsBounded(t *testing.T) {
 		t.Error("the history of a sale that is gone stays")
 	}
 }
+
+func TestHistory_OfAPausedPaceIsZero(t *testing.T) {
+	t.Parallel()
+	for paused, want := range map[bool]float32{true: 0, false: 400} {
+		if got := pointOfAll(time.Now(), &frame{Pace: &paceBody{Paused: paused, Orders: 400}}).pace; got != want {
+			t.Errorf("paused %v: %v", paused, got)
+		}
+	}
+}

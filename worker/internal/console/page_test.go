@@ -29,6 +29,7 @@ type night struct {
 	mute   bool
 	alerts []console.Alert
 	down   bool // Redis
+	paused bool // the pace
 }
 
 func newNight(n int) *night { return &night{begun: time.Now().Add(-5 * time.Minute), n: n} }
@@ -110,8 +111,10 @@ func (f *night) listAlerts() []console.Alert {
 }
 
 func (f *night) pace() console.Pace {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return console.Pace{
-		Orders: 412.5, P90: 18400 * time.Microsecond, Target: 50 * time.Millisecond, LimitedBy: "demand",
+		Paused: f.paused, Orders: 412.5, P90: 18400 * time.Microsecond, Target: 50 * time.Millisecond, LimitedBy: "demand",
 		Consumers: 4, ConsumersMax: 16, InFlight: 3, WorkersWanted: 1,
 	}
 }
@@ -338,8 +341,9 @@ func TestPage_SaysThatTheConnectionIsLostAndComesBack(t *testing.T) {
 	w.start()
 	b.Await("it is live again, with the session that it had", `document.documentElement.dataset.link === 'live'`)
 	f.mu.Lock()
-	f.down = true
+	f.down, f.paused = true, true
 	f.mu.Unlock()
+	b.Await("it says that the pace is paused", `document.querySelector('#pace.paused b').textContent === 'Paused' && document.querySelector('#chart-pace .value').textContent === '0'`)
 	b.Await("it says that Redis is silent", `document.getElementById('notice').textContent.includes('Redis does not answer for 5 sales')`)
 	b.Picture("redis-down")
 }

@@ -23,7 +23,7 @@ function drawCharts(frame) {
   const t = frame.totals, p = frame.pace;
   const values = {
     age: ageOf(t), waiting: t.waiting, promise: promise(), accepting: t.accepting, settling: t.settling,
-    pace: p?.orders_per_second, p90: p?.p90_ms || null, target: p?.target_ms,
+    pace: p?.paused ? 0 : p?.orders_per_second, p90: p?.p90_ms || null, target: p?.target_ms,
   };
   for (const chart of totals) chart.add(frame.now, values);
   const s = state.sales.get(state.selected);

@@ -36,6 +36,7 @@ export function showNow() {
 function showPace(p) {
   document.getElementById('pace').hidden = !p;
   if (!p) return;
+  document.getElementById('pace').classList.toggle('paused', p.paused);
   put(is('pace'), p.paused ? 'Paused' : `${count(p.orders_per_second)} orders a second`);
   put(is('limit'), p.paused ? 'An operator paused the pace: nothing is ordered here.' : limits[p.limited_by] ?? '');
   const part = p.target_ms > 0 ? p.p90_ms / p.target_ms : 0;
