@@ -150,6 +150,19 @@ func TestController_AfterAQuietTimeItBeginsAnew(t *testing.T) {
 	}
 }
 
+// A batch that is halved waits for its own sale's others, which says nothing of the database.
+func TestController_TransactionsOfAHalvedBatchAreNotJudged(t *testing.T) {
+	t.Parallel()
+	c := NewController(bounds, start)
+	for i := range 60 {
+		c.Ended(start.Add(time.Duration(i)*16*time.Millisecond), Sample{Began: start, Latency: 10 * time.Millisecond, Cost: MaxBatch})
+		c.Ended(start.Add(time.Duration(i)*16*time.Millisecond), Sample{Began: start, Latency: 4 * time.Second, Cost: MaxBatch, Extra: true})
+	}
+	if !c.Tick(start.Add(time.Second), Usage{Busy: true}) || c.state.P90 != 10*time.Millisecond || c.state.Rate != 120*MaxBatch {
+		t.Errorf("%+v", c.state)
+	}
+}
+
 // TestController_OnRecordedTraces replays what a real Postgres took. The traces do not
 // follow the controller, which sees the same latencies whatever it decides.
 // worker/pace_trace_test.go says how they were recorded.

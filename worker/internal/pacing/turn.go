@@ -79,7 +79,7 @@ func (t *Turn) record(began time.Time, e ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(e.of), Failed: e.failed}
+	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(e.of), Failed: e.failed, Extra: t.more}
 	if t.more { // the first is paid for
 		p.charge(now, s.Cost)
 		t.line.correct(s.Cost)

@@ -23,6 +23,7 @@ type Sample struct {
 	Latency time.Duration
 	Cost    float64 // see Cost
 	Failed  bool    // by a timeout, or for want of connections
+	Extra   bool    // of a batch that is halved: it may have waited for others of its own sale
 }
 
 // window holds the transactions that ended since it began.
@@ -47,6 +48,9 @@ func (w *window) add(at time.Time, s Sample, target time.Duration) {
 		return
 	}
 	w.cost += s.Cost
+	if s.Extra {
+		return
+	}
 	w.latencies = append(w.latencies, s.Latency)
 	w.lastAt = at
 	if !w.slowAt.IsZero() {
