@@ -74,7 +74,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batches in hand after SIGTERM")
 	fs.DurationVar(&c.pace.Target, "pace-target", 50*time.Millisecond, "what nine of ten order transactions should take at most; the pace follows from it")
-	fs.Float64Var(&c.pace.Floor, "pace-floor", 100, "least `orders` a second that this worker allows itself, however slow Postgres is")
+	fs.Float64Var(&c.pace.Floor, "pace-floor", 500, "least `orders` a second that this worker allows itself, however slow Postgres is: a full transaction a second")
 	fs.Float64Var(&c.pace.Ceiling, "pace-ceiling", 100_000, "most `orders` a second that this worker allows itself")
 	fs.IntVar(&c.pace.ConsumersMax, "consumers", 8, "most order transactions that this worker has in flight; it takes as many as Postgres bears")
 	alertFlags(fs, &c.alerts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -127,6 +128,50 @@ func TestPacer_ASaleThatHangsLeavesTheOthersTheirTurn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lock that outlives the statement timeout is met anew every few seconds.
+func TestPacer_ASaleThatHungIsNotBelievedAgain(t *testing.T) {
+	inTime(t, paced(100_000, 2), func(t *testing.T, p *Pacer) {
+		ctx, stop := context.WithCancel(t.Context())
+		var hanging sync.WaitGroup
+		hanging.Go(func() {
+			for {
+				turn, err := p.Turn(ctx, "stuck", MaxBatch)
+				if err != nil {
+					return
+				}
+				began := time.Now()
+				hanging.Go(func() {
+					time.Sleep(5 * time.Second)
+					turn.Failed(began)
+					turn.Done()
+				})
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+		slow := 0
+		for range 60 * 50 {
+			asked := time.Now()
+			turn, err := p.Turn(ctx, "well", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if time.Since(asked) > 20*time.Millisecond {
+				slow++
+			}
+			began := time.Now()
+			time.Sleep(5 * time.Millisecond)
+			turn.Ended(began, 1)
+			turn.Done()
+			time.Sleep(15 * time.Millisecond)
+		}
+		if slow > 3 { // until it is known to hang
+			t.Errorf("%d of %d turns of the other sale had to wait", slow, 60*50)
+		}
+		stop()
+		hanging.Wait()
+	})
 }
 
 func TestPacer_NothingBeginsWhilePaused(t *testing.T) {

@@ -103,6 +103,7 @@ func (t *Turn) Done() {
 	now := time.Now()
 	delete(t.line.running, t)
 	t.line.seenAt = now
+	t.line.hung = now.Sub(t.began) > p.hang() && p.turns.alone(t.line, t.began)
 	if _, ok := p.draining[t]; ok {
 		if delete(p.draining, t); len(p.draining) == 0 {
 			p.spend(now)

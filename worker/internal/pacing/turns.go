@@ -31,6 +31,7 @@ type line struct {
 	finish  float64             // tag of its last transaction
 	seenAt  time.Time           // when its last transaction ended
 	wellAt  time.Time           // when a transaction was last within the target
+	hung    bool                // its last transaction did, while another sale's were well: the next one counts as hanging from its begin
 }
 
 func newTurns(most int) *turns { return &turns{max: most, sales: map[string]*line{}} }
@@ -72,6 +73,9 @@ func (t *turns) load(now time.Time, hang time.Duration) (sum load) {
 }
 
 func (l *line) hanging(now time.Time, hang time.Duration) (n int) {
+	if l.hung {
+		return len(l.running)
+	}
 	for _, since := range l.running {
 		if now.Sub(since) > hang {
 			n++
