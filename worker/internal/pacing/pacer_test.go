@@ -130,6 +130,41 @@ func TestPacer_ASaleThatHangsLeavesTheOthersTheirTurn(t *testing.T) {
 	}
 }
 
+// Whoever comes while another sale has all consumers begins beside it, one at a time.
+func TestPacer_WhoComesDoesNotWaitForWhatAnotherSaleBorrowed(t *testing.T) {
+	inTime(t, paced(100_000, 2), func(t *testing.T, p *Pacer) {
+		var large []*Turn
+		for range 2 {
+			turn, err := p.Turn(t.Context(), "large", MaxBatch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			large = append(large, turn)
+		}
+		small, err := p.Turn(t.Context(), "small", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := make(chan struct{})
+		go func() {
+			if turn, err := p.Turn(t.Context(), "third", 1); err == nil {
+				turn.Done()
+			}
+			close(begun)
+		}()
+		synctest.Wait()
+		select {
+		case <-begun:
+			t.Error("two have begun beside it")
+		default:
+		}
+		for _, turn := range append(large, small) {
+			turn.Done()
+		}
+		<-begun
+	})
+}
+
 // A lock that outlives the statement timeout is met anew every few seconds.
 func TestPacer_ASaleThatHungIsNotBelievedAgain(t *testing.T) {
 	inTime(t, paced(100_000, 2), func(t *testing.T, p *Pacer) {

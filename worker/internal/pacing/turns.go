@@ -87,13 +87,15 @@ func (l *line) hanging(now time.Time, hang time.Duration) (n int) {
 // next is the sale whose turn it is; nil when nobody may begin.
 func (t *turns) next(now time.Time, consumers int, hang time.Duration) *line {
 	sum := t.load(now, hang)
-	if sum.waiting == 0 || sum.running-sum.hanging >= consumers {
+	free := consumers - (sum.running - sum.hanging)
+	if sum.waiting == 0 || free < 0 || free == 0 && !t.borrowed(sum, consumers) {
 		return nil
 	}
 	var best, over *line // over: whoever has its share already, if nobody else may
 	for _, l := range t.sales {
 		switch {
 		case l.waiting == nil || !t.may(l, sum, now, consumers, hang):
+		case free == 0 && len(l.running) > 0: // what is borrowed is lent to those with none alone
 		case sum.waiting > 1 && len(l.running) >= l.share(sum, consumers):
 			over = t.earlier(over, l)
 		default:
@@ -104,6 +106,17 @@ func (t *turns) next(now time.Time, consumers int, hang time.Duration) *line {
 		return over
 	}
 	return best
+}
+
+// borrowed reports whether a sale has more in flight than its share, which it took while
+// nobody else wanted it. Who comes now begins beside it, and does not wait for its end.
+func (t *turns) borrowed(sum load, consumers int) bool {
+	for _, l := range t.sales {
+		if !l.hung && len(l.running) > l.share(sum, consumers) {
+			return true
+		}
+	}
+	return false
 }
 
 // may reports whether a sale that waits may have one more in flight.
