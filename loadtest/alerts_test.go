@@ -89,6 +89,11 @@ func TestAlerts_OneFiringAndOneEndWhicheverWorkerIsThere(t *testing.T) {
 		_, answer := s.send(ctx, http.MethodGet, info.Workers[0].AdminURL+"/admin/v1/alerts", info.Secrets.AdminToken, "")
 		return strings.Contains(answer, `"alert":"BacklogAgeHigh","state":"firing","severity":"page","sale":"phone"`)
 	})
+	database := openDatabase(ctx, t, s)
+	s.until(ctx, "it is written down that the receiver knows", func() (known bool) {
+		s.must(database.QueryRow(ctx, `SELECT count(*) = 1 FROM alerts WHERE alert = 'BacklogAgeHigh' AND told = 'firing'`).Scan(&known))
+		return known
+	})
 	s.withoutWorkers(ctx, func() {})
 	s.until(ctx, "the next worker tells the end", func() bool { return slices.Contains(told.of("BacklogAgeHigh"), "resolved") })
 	s.rest(ctx, nil, time.Minute)

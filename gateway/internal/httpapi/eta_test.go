@@ -62,8 +62,15 @@ func TestTicket_SaysWhenItsOutcomeIsToBeExpected(t *testing.T) {
 // One pace is behind both: who is told to expect more is told to come back later.
 func TestTicket_IsPolledAtThePaceOfItsETA(t *testing.T) {
 	t.Parallel()
-	slow := queuedBody(t, 1401, func(_ *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) { p.RatePerSecond = 1e6 })
-	quick := queuedBody(t, 1401, func(_ *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) { p.Pace = 400 })
+	updated := time.Now()
+	at := func(change func(*sale.Progress)) ticketBody {
+		return queuedBody(t, 1401, func(k *sale.Ticket, _ *sale.Snapshot, p *sale.Progress) {
+			k.UpdatedAt = updated
+			change(p)
+		})
+	}
+	slow := at(func(p *sale.Progress) { p.RatePerSecond = 1e6 })
+	quick := at(func(p *sale.Progress) { p.Pace = 400 })
 	if slow.PollAfterMS < 2000 || slow.PollAfterMS > 2500 || quick.PollAfterMS >= 1000 || quick.ETA.High >= slow.ETA.High {
 		t.Errorf("polled after %d and %d ms, at %+v and %+v", slow.PollAfterMS, quick.PollAfterMS, *slow.ETA, *quick.ETA)
 	}

@@ -61,7 +61,7 @@ func Full() Config {
 // Quick is a size that shows, on any machine, that everything still runs and that the
 // pace is right by far.
 func Quick() Config {
-	return Config{Rounds: 1, Settle: 4 * time.Second, Slow: 12 * time.Second, Judge: 2 * time.Second, Fixed: 1500 * time.Millisecond,
+	return Config{Rounds: 1, Settle: 4 * time.Second, Slow: 20 * time.Second, Judge: 2 * time.Second, Fixed: 1500 * time.Millisecond,
 		Share: 4 * time.Second, Quiet: 3 * time.Second, Batch: 25, Backlog: 2000, Traffic: 20, Steps: []Step{half, free}, Sweep: []int{8},
 		Base: 40, Target: 200 * time.Millisecond, LeastWait: 200 * time.Millisecond}
 }
