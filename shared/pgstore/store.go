@@ -38,7 +38,10 @@ type Config struct {
 	Checked bool
 }
 
-const connectTimeout = 5 * time.Second
+const (
+	connectTimeout = 5 * time.Second
+	closeWithin    = 500 * time.Millisecond
+)
 
 // Store is a pool of connections to one database. It is safe for concurrent
 // use and is closed by who opened it.
@@ -87,8 +90,20 @@ func setSession(params map[string]string, statement time.Duration) {
 	params["tcp_keepalives_idle"], params["tcp_keepalives_interval"], params["tcp_keepalives_count"] = "10", "5", "3"
 }
 
-// Close closes every connection and waits for those in use.
-func (s *Store) Close() { s.pool.Close() }
+// Close closes every connection and waits for those in use, though not for long: one that
+// a frozen Postgres does not answer on is taken leave of for 15 s, which is more than a
+// process that was asked to stop has. It ends with the process.
+func (s *Store) Close() {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.pool.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeWithin):
+	}
+}
 
 // Ping reports whether Postgres answers.
 func (s *Store) Ping(ctx context.Context) error {
