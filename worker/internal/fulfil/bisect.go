@@ -21,13 +21,21 @@ func (c *consumer) order(work context.Context, g gathered, b Batch, turn *pacing
 		return c.reject(work, g, b, turn, err)
 	default:
 		lower, upper := b.halves()
-		first, err := c.order(work, g, lower, turn)
+		first, err := c.orderHalf(work, g, lower, turn)
 		if err != nil {
 			return nil, err
 		}
-		second, err := c.order(work, g, upper, turn)
+		second, err := c.orderHalf(work, g, upper, turn)
 		return append(first, second...), err
 	}
+}
+
+// orderHalf is order, once it is the sale's turn again.
+func (c *consumer) orderHalf(work context.Context, g gathered, b Batch, turn *pacing.Turn) ([]Verdict, error) {
+	if err := turn.Again(work, len(b.Reservations)); err != nil {
+		return nil, err
+	}
+	return c.order(work, g, b, turn)
 }
 
 func (b Batch) halves() (lower, upper Batch) {
@@ -41,6 +49,9 @@ func (b Batch) halves() (lower, upper Batch) {
 // reject gives a bad reservation its outcome and its dead letter.
 func (c *consumer) reject(work context.Context, g gathered, b Batch, turn *pacing.Turn, cause error) ([]Verdict, error) {
 	rid := b.Reservations[0].RID
+	if err := turn.Again(work, 1); err != nil {
+		return nil, err
+	}
 	verdicts, err := c.transact(turn, 1, func() ([]Verdict, error) {
 		v, err := c.stores.Orders.Reject(work, b, g.sequenceOf(rid), cause)
 		return []Verdict{v}, err

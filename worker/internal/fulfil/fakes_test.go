@@ -211,7 +211,7 @@ func newFulfilment(s *script) *Fulfilment {
 	}
 	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second, Consumers: 4}
 	hit := func(string) error { return nil }
-	pacer := pacing.New(pacing.Config{Target: time.Second, Floor: 1, Ceiling: 1e6, ConsumersMax: cfg.Consumers}, time.Second, func() int64 { return 0 })
+	pacer := pacing.New(pacing.Config{Target: time.Second, Floor: 1, Ceiling: 1e9, ConsumersMax: cfg.Consumers}, time.Second, func() int64 { return 0 })
 	return New(cfg, stores, pacer, NewMetrics(prometheus.NewRegistry()), hit, slog.New(slog.DiscardHandler))
 }
 
@@ -226,6 +226,7 @@ func newTestConsumer(s *script) *consumer {
 
 // decideOne has one batch begun and waits for what becomes of it.
 func (c *consumer) decideOne(ctx context.Context) error {
+	defer c.startPacer()()
 	if err := c.step(ctx, ctx); err != nil {
 		return err
 	}

@@ -146,8 +146,9 @@ func (p *Pacer) permit(now time.Time) time.Duration {
 }
 
 func (p *Pacer) begin(now time.Time, l *line) {
-	cost := Cost(l.waiting.orders)
-	t := p.turns.begin(l, now, cost)
+	t := l.take()
+	cost := Cost(t.orders)
+	p.turns.begin(l, t, now, cost)
 	t.began, t.charged = now, cost
 	p.charge(now, cost)
 	p.usage.peak = max(p.usage.peak, p.turns.running())

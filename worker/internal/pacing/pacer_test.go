@@ -260,8 +260,12 @@ func TestPacer_ABatchThatIsHalvedPaysForEveryTransaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			turn.Refused(time.Now(), n)
-			turn.Ended(time.Now(), n/2)
-			turn.Ended(time.Now(), n/2)
+			for range 2 {
+				if err := turn.Again(t.Context(), n/2); err != nil {
+					t.Fatal(err)
+				}
+				turn.Ended(time.Now(), n/2)
+			}
 			turn.Done()
 			cost += Cost(n) + 2*Cost(n/2)
 		}
@@ -334,4 +338,39 @@ func TestCollector_HasEveryLimitAndOneThatHolds(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, value, want)
 		}
 	}
+}
+
+// What a halved batch owes must not keep the others waiting: a flood of bad reservations in
+// one sale is not another sale's concern.
+func TestPacer_ABatchThatIsHalvedLeavesTheOthersTheirTurn(t *testing.T) {
+	inTime(t, paced(1000, 2), func(t *testing.T, p *Pacer) {
+		ctx, stop := context.WithCancel(t.Context())
+		halved := make(chan struct{})
+		go func() {
+			defer close(halved)
+			turn, err := p.Turn(ctx, "bad", 256)
+			if err != nil {
+				return
+			}
+			defer turn.Done()
+			for {
+				began := time.Now()
+				time.Sleep(10 * time.Millisecond)
+				turn.Refused(began, 1)
+				if turn.Again(ctx, 1) != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(30 * time.Second)
+		var good atomic.Int64
+		go p.shop(ctx, "good", 100, 10*time.Millisecond, &good)
+		time.Sleep(10 * time.Second)
+		stop()
+		<-halved
+		time.Sleep(time.Second)
+		if made := good.Load(); made < 2000 {
+			t.Errorf("%d orders of the other sale in 10 s, want most of its share, 3000", made)
+		}
+	})
 }

@@ -2,10 +2,11 @@ package pacing
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
-// Turn is the transactions of one batch, which may begin.
+// Turn is one transaction of a batch, which may begin.
 type Turn struct {
 	pacer   *Pacer
 	line    *line
@@ -14,11 +15,11 @@ type Turn struct {
 
 	began   time.Time
 	charged float64 // of the pace
-	more    bool    // than one transaction: the batch is halved
+	more    bool    // than the first transaction of the batch
 }
 
 // Turn waits until it is the sale's turn, for a batch of about so many orders. Of one
-// sale only one may wait. An error is the context's.
+// sale only one may wait, beside those that wait for another one. An error is the context's.
 func (p *Pacer) Turn(ctx context.Context, saleID string, orders int) (*Turn, error) {
 	t := &Turn{pacer: p, granted: make(chan struct{}), orders: orders}
 	p.mu.Lock()
@@ -80,11 +81,6 @@ func (t *Turn) record(began time.Time, e ended) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	s := Sample{Began: began, Latency: now.Sub(began), Cost: Cost(e.of), Failed: e.failed, Extra: t.more}
-	if t.more { // the first is paid for
-		p.charge(now, s.Cost)
-		t.line.correct(s.Cost)
-	}
-	t.more = true
 	p.usage.orders += e.made
 	if !e.failed && s.Latency <= p.controller.state.Target {
 		t.line.wellAt = now
@@ -95,12 +91,44 @@ func (t *Turn) record(began time.Time, e ended) {
 	p.tick(now)
 }
 
+// Again gives the turn back and waits for another one, for one more transaction of the
+// batch, of so many orders: a batch that is halved must not run up a debt that other sales
+// have to wait for. An error is the context's; Done is due all the same.
+func (t *Turn) Again(ctx context.Context, orders int) error {
+	p := t.pacer
+	p.mu.Lock()
+	now := time.Now()
+	p.end(now, t)
+	t.granted, t.orders, t.more = make(chan struct{}), orders, true
+	t.line.halved = append(t.line.halved, t)
+	p.dispatch(now)
+	p.mu.Unlock()
+	select {
+	case <-t.granted:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(t.line.halved, t); i >= 0 {
+		t.line.halved = slices.Delete(t.line.halved, i, i+1)
+		p.dispatch(time.Now())
+	}
+	return ctx.Err()
+}
+
 // Done gives the turn back. The batch may have more to do, but not in Postgres.
 func (t *Turn) Done() {
 	p := t.pacer
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	p.end(now, t)
+	p.dispatch(now)
+}
+
+// end takes a turn out of those in flight, if it is there.
+func (p *Pacer) end(now time.Time, t *Turn) {
 	delete(t.line.running, t)
 	t.line.seenAt = now
 	t.line.hung = now.Sub(t.began) > p.hang() && p.turns.alone(t.line, t.began)
@@ -109,5 +137,4 @@ func (t *Turn) Done() {
 			p.spend(now)
 		}
 	}
-	p.dispatch(now)
 }

@@ -27,6 +27,7 @@ type line struct {
 	saleID  string
 	weight  float64
 	waiting *Turn
+	halved  []*Turn             // of batches in hand that have one more transaction to begin: they come first
 	running map[*Turn]time.Time // since when
 	finish  float64             // tag of its last transaction
 	seenAt  time.Time           // when its last transaction ended
@@ -47,7 +48,7 @@ func (t *turns) line(saleID string) *line {
 
 // remove forgets a sale that is no longer served, once nothing of it is in flight.
 func (t *turns) remove(saleID string) {
-	if l := t.sales[saleID]; l != nil && l.waiting == nil && len(l.running) == 0 {
+	if l := t.sales[saleID]; l != nil && !l.waits() && len(l.running) == 0 {
 		delete(t.sales, saleID)
 	}
 }
@@ -62,10 +63,10 @@ func (t *turns) load(now time.Time, hang time.Duration) (sum load) {
 	for _, l := range t.sales {
 		sum.running += len(l.running)
 		sum.hanging += l.hanging(now, hang)
-		if l.waiting != nil {
+		if l.waits() {
 			sum.waiting++
 		}
-		if l.waiting != nil || len(l.running) > 0 {
+		if l.waits() || len(l.running) > 0 {
 			sum.weight += l.weight
 		}
 	}
@@ -94,7 +95,7 @@ func (t *turns) next(now time.Time, consumers int, hang time.Duration) *line {
 	var best, over *line // over: whoever has its share already, if nobody else may
 	for _, l := range t.sales {
 		switch {
-		case l.waiting == nil || !t.may(l, sum, now, consumers, hang):
+		case !l.waits() || !t.may(l, sum, now, consumers, hang):
 		case free == 0 && len(l.running) > 0: // what is borrowed is lent to those with none alone
 		case sum.waiting > 1 && len(l.running) >= l.share(sum, consumers):
 			over = t.earlier(over, l)
@@ -149,13 +150,23 @@ func (t *turns) earlier(a, b *line) *line {
 
 func (t *turns) start(l *line) float64 { return max(t.virtual, l.finish) }
 
-// begin gives the sale its turn, at a cost that correct makes right.
-func (t *turns) begin(l *line, now time.Time, cost float64) *Turn {
-	turn := l.waiting
-	l.waiting, l.running[turn], l.seenAt = nil, now, now
+func (l *line) waits() bool { return l.waiting != nil || len(l.halved) > 0 }
+
+// take is the turn of the sale that comes next; it waits no more.
+func (l *line) take() (turn *Turn) {
+	if len(l.halved) > 0 {
+		turn, l.halved = l.halved[0], l.halved[1:]
+		return turn
+	}
+	turn, l.waiting = l.waiting, nil
+	return turn
+}
+
+// begin has a turn of the sale begin, at a cost that correct makes right.
+func (t *turns) begin(l *line, turn *Turn, now time.Time, cost float64) {
+	l.running[turn], l.seenAt = now, now
 	t.virtual = t.start(l)
 	l.finish = t.virtual + cost/l.weight
-	return turn
 }
 
 func (l *line) correct(more float64) { l.finish += more / l.weight }
@@ -173,7 +184,7 @@ func (t *turns) alone(l *line, began time.Time) bool {
 
 func (t *turns) anyWaiting() bool {
 	for _, l := range t.sales {
-		if l.waiting != nil {
+		if l.waits() {
 			return true
 		}
 	}
@@ -190,7 +201,7 @@ func (t *turns) running() (n int) {
 // othersWeight is of the sales with work, but for one.
 func (t *turns) othersWeight(saleID string, now time.Time) (sum float64) {
 	for _, l := range t.sales {
-		if l.saleID != saleID && (l.waiting != nil || len(l.running) > 0 || now.Sub(l.seenAt) < activeFor) {
+		if l.saleID != saleID && (l.waits() || len(l.running) > 0 || now.Sub(l.seenAt) < activeFor) {
 			sum += l.weight
 		}
 	}
