@@ -18,7 +18,7 @@ import (
 )
 
 func alertFlags(fs *flag.FlagSet, c *alerts.Config) {
-	fs.StringVar(&c.Webhook, "alert-webhook", "", "`url` that alerts are sent to, as Alertmanager's webhooks (version 4); without it they are logged, measured and listed only")
+	fs.StringVar(&c.Webhook, "alert-webhook", "", "`url` that alerts are sent to, as Alertmanager's webhooks (version 4), the same on every worker: one of them tells for all. Without it they are logged, measured and listed only")
 	fs.DurationVar(&c.BacklogFor, "alert-backlog-for", 5*time.Second, "for which reservations must have waited longer than is promised before somebody is told")
 	fs.DurationVar(&c.DependencyFor, "alert-dependency-for", 10*time.Second, "for which a store must not have answered before somebody is told")
 	fs.StringVar(&c.Runbook, "runbook-url", "docs/runbook.md", "`url` of the runbook, which alerts point to")

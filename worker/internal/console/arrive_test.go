@@ -45,8 +45,10 @@ func TestPage_LinkToTheRunbookLeadsThere(t *testing.T) {
 	followed := []chromedp.Action{chromedp.Navigate(strings.Replace(chat.URL, "127.0.0.1", browsertest.Another, 1)), chromedp.Click("a", chromedp.ByQuery)}
 	b := browsertest.Open(t, browsertest.Phone)
 	b.Do(followed...)
+	// Each step begins once the page that it is about is there, and not the one before it.
+	b.Await("the form", `location.pathname === '/console/runbook' && document.readyState === 'complete' && document.getElementById('token')`)
 	b.Do(chromedp.SendKeys("#token", "wrong"+kb.Enter, chromedp.ByQuery))
-	b.Await("a wrong token", `document.getElementById('refused')`)
+	b.Await("a wrong token", `document.readyState === 'complete' && document.getElementById('refused')`)
 	b.Do(chromedp.SendKeys("#token", token+kb.Enter, chromedp.ByQuery))
 	b.Await("the runbook opens after signing in", there)
 	b.Do(followed...)
