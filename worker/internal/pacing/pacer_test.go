@@ -130,6 +130,30 @@ func TestPacer_ASaleThatHangsLeavesTheOthersTheirTurn(t *testing.T) {
 	}
 }
 
+func TestPacer_WhoGivesUpWaitingForAnotherTurnHasNotHung(t *testing.T) {
+	inTime(t, paced(100_000, 2), func(t *testing.T, p *Pacer) {
+		turn, err := p.Turn(t.Context(), "sale", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.SetPaused(true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := turn.Again(ctx, 1); err == nil {
+			t.Fatal("a turn during a pause")
+		}
+		p.mu.Lock()
+		p.turns.line("other").wellAt = time.Now()
+		p.mu.Unlock()
+		turn.Done()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.turns.line("sale").hung {
+			t.Error("a transaction that never began has hung")
+		}
+	})
+}
+
 // Whoever comes while another sale has all consumers begins beside it, one at a time.
 func TestPacer_WhoComesDoesNotWaitForWhatAnotherSaleBorrowed(t *testing.T) {
 	inTime(t, paced(100_000, 2), func(t *testing.T, p *Pacer) {

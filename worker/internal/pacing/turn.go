@@ -129,9 +129,11 @@ func (t *Turn) Done() {
 
 // end takes a turn out of those in flight, if it is there.
 func (p *Pacer) end(now time.Time, t *Turn) {
+	if _, running := t.line.running[t]; running { // not one that gave up waiting for another turn
+		t.line.hung = now.Sub(t.began) > p.hang() && p.turns.alone(t.line, t.began)
+	}
 	delete(t.line.running, t)
 	t.line.seenAt = now
-	t.line.hung = now.Sub(t.began) > p.hang() && p.turns.alone(t.line, t.began)
 	if _, ok := p.draining[t]; ok {
 		if delete(p.draining, t); len(p.draining) == 0 {
 			p.spend(now)
