@@ -46,7 +46,7 @@ func (s *Store) Apply(ctx context.Context, configs []SaleConfig) ([]Applied, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot apply sales: %w", err)
 	}
-	err = s.bulkTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+	err = s.bulkTx(ctx, func(tx pgx.Tx) error {
 		for _, i := range order {
 			if applied[i], err = applyOne(ctx, tx, canonical(configs[i])); err != nil {
 				return fmt.Errorf("sale %s: %w", configs[i].ID, err)

@@ -69,7 +69,7 @@ func (s *Store) Migrate(ctx context.Context) (applied int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.bulkTx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+	err = s.bulkTx(ctx, func(tx pgx.Tx) error {
 		known, err := lockedChecksums(ctx, tx)
 		if err != nil {
 			return err

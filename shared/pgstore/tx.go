@@ -19,11 +19,24 @@ var errStartOver = errors.New("what stood in the way is gone again")
 // deadline, again if it was the victim of a deadlock or asks to start over. Any other failure is the
 // caller's: after a broken COMMIT nobody knows whether it happened.
 func (s *Store) inTx(ctx context.Context, fn func(context.Context, pgx.Tx) error) error {
+	return s.again(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
+	})
+}
+
+// update runs one statement, which is a transaction of its own, as inTx does.
+func (s *Store) update(ctx context.Context, sql string, args ...any) error {
+	return s.again(ctx, func(ctx context.Context) error {
+		_, err := s.pool.Exec(ctx, sql, args...)
+		return err
+	})
+}
+
+func (s *Store) again(ctx context.Context, transaction func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(ctx, tx) })
-		if err == nil || attempt == maxAttempts || !lostRace(err) {
+		if err := transaction(ctx); err == nil || attempt == maxAttempts || !lostRace(err) {
 			return err
 		}
 	}
@@ -39,27 +52,38 @@ func lostRace(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// bulkTx runs fn in a transaction whose statements may take as long as the
-// caller's context allows: the work grows with the size of a sale.
-func (s *Store) bulkTx(ctx context.Context, options pgx.TxOptions, fn func(pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = 0`); err != nil {
+// unlimited has the statements of a transaction take as long as the caller's context
+// allows: the work grows with the size of a sale.
+const unlimited = `SET LOCAL statement_timeout = 0`
+
+// bulkTx runs fn in a transaction whose statements are unlimited.
+func (s *Store) bulkTx(ctx context.Context, fn func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, unlimited); err != nil {
 			return err
 		}
 		return fn(tx)
 	})
 }
 
-// snapshotTx is bulkTx for reading several tables as of one moment. It locks no row, so
-// the caller may take its time with what Postgres has sent: until Postgres hears of it
-// again the transaction is idle.
-func (s *Store) snapshotTx(ctx context.Context, fn func(pgx.Tx) error) error {
-	return s.bulkTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '15min'`); err != nil {
-			return err
+// snapshotTx runs fn in a transaction whose statements are unlimited and read several
+// tables as of one moment. It locks no row, so the caller may take its time with what
+// Postgres has sent: until Postgres hears of it again the transaction is idle. It ends in
+// a rollback, for nothing is to be committed where commits may be scarce.
+func (s *Store) snapshotTx(ctx context.Context, fn func(pgx.Tx) error) (err error) {
+	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if ended := tx.Rollback(ctx); err == nil {
+			err = ended
 		}
-		return fn(tx)
-	})
+	}()
+	if _, err := tx.Exec(ctx, unlimited+`; SET LOCAL idle_in_transaction_session_timeout = '15min'`, pgx.QueryExecModeSimpleProtocol); err != nil {
+		return err
+	}
+	return fn(tx)
 }
 
 // querier is a pool or a transaction.
@@ -81,12 +105,4 @@ func read[T any](ctx context.Context, s *Store, scan pgx.RowToFunc[T], sql strin
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	return collect(ctx, s.pool, scan, sql, args...)
-}
-
-// update runs one statement in a transaction of its own.
-func (s *Store) update(ctx context.Context, sql string, args ...any) error {
-	return s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, sql, args...)
-		return err
-	})
 }
