@@ -37,7 +37,7 @@ func (s source) Fetch(limit int, wait time.Duration) ([]fulfil.Delivery, error) 
 	deliveries := make([]fulfil.Delivery, len(fetched))
 	for i, d := range fetched {
 		deliveries[i] = fulfil.Delivery{
-			HandOver: d.HandOver, Err: d.Err, Raw: fulfil.Raw(d.Raw), Seq: d.Seq, Redelivered: d.Redelivered, Reply: d,
+			HandOver: d.HandOver, Err: d.Err, Raw: fulfil.Raw(d.Raw), Seq: d.Seq, Redelivered: d.Redelivered, More: d.More, Reply: d,
 		}
 	}
 	return deliveries, err

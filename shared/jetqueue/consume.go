@@ -34,6 +34,7 @@ type Delivery struct {
 	Raw         Raw           // zero unless Err is set
 	Seq         uint64        // in the stream
 	Redelivered bool
+	More        bool // never delivered yet, when this one was
 	msg         jetstream.Msg
 	conn        *nats.Conn
 	connection  uint64 // of conn, counted by its reconnects
@@ -107,7 +108,7 @@ func (c *Consumer) request(limit int, wait time.Duration) (jetstream.MessageBatc
 func newDelivery(msg jetstream.Msg) Delivery {
 	d := Delivery{msg: msg}
 	if meta, err := msg.Metadata(); err == nil {
-		d.Seq, d.Redelivered = meta.Sequence.Stream, meta.NumDelivered > 1
+		d.Seq, d.Redelivered, d.More = meta.Sequence.Stream, meta.NumDelivered > 1, meta.NumPending > 0
 	}
 	d.HandOver, d.Err = Decode(msg.Headers(), msg.Subject(), msg.Data())
 	if d.Err != nil {

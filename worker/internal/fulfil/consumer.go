@@ -50,6 +50,7 @@ type consumer struct {
 	pause    time.Duration // after the last fault; 0 when all is well
 	faultAt  time.Time     // of the last fault
 	round    int           // pauses so far
+	lookedAt time.Time     // at what is there
 
 	events   chan event // of the batches in hand
 	inHand   int        // batches
@@ -90,6 +91,9 @@ func (c *consumer) step(ctx, work context.Context) error {
 	}
 	if c.inHand >= inHandFactor*c.cfg.Consumers {
 		return c.await(ctx, idleWait)
+	}
+	if wait := topUpEvery - time.Since(c.lookedAt); wait > 0 && c.ordering > 0 && !c.gatherer.more && !c.gatherer.full() {
+		return c.await(ctx, wait)
 	}
 	if err := c.gather(work); err != nil {
 		return err
@@ -133,6 +137,7 @@ func (c *consumer) gather(work context.Context) error {
 	if c.inHand > 0 {
 		wait = 0
 	}
+	c.lookedAt = time.Now()
 	if err := c.gatherer.fill(c.source, wait); err != nil {
 		c.source = nil // its consumer may be gone: open it again
 		return err

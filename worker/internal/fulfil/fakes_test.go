@@ -61,6 +61,9 @@ func (s *script) Fetch(limit int, wait time.Duration) ([]Delivery, error) {
 	n := min(limit, len(s.deliveries))
 	got := s.deliveries[:n]
 	s.deliveries = s.deliveries[n:]
+	for i := range got {
+		got[i].More = len(s.deliveries)+n-1-i > 0
+	}
 	if n == 0 && wait > 0 && s.patient {
 		s.mu.Unlock()
 		time.Sleep(10 * time.Millisecond)

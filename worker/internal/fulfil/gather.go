@@ -18,6 +18,7 @@ type Delivery struct {
 	Raw         Raw    // of one that cannot be read
 	Seq         uint64 // in the stream
 	Redelivered bool
+	More        bool // were waiting when it was delivered
 	Reply       Reply
 }
 
@@ -58,12 +59,13 @@ type gathered struct {
 type gatherer struct {
 	keeper *keeper
 	held   []Delivery // delivered, not yet in a batch
+	more   bool       // were waiting when the last one was delivered
 }
 
 // fill pulls until a batch is full or nothing more is there, and waits for the first.
 func (g *gatherer) fill(source Source, wait time.Duration) error {
 	if len(g.held) == 0 && wait > 0 {
-		if _, err := g.pull(source, 1, wait); err != nil || len(g.held) == 0 {
+		if _, err := g.pull(source, 1, wait); err != nil || !g.more {
 			return err
 		}
 	}
@@ -72,7 +74,7 @@ func (g *gatherer) fill(source Source, wait time.Duration) error {
 		if err != nil && len(g.held) == 0 {
 			return err
 		}
-		if err != nil || got < ask { // the fault comes again with the next batch; this one is not held up
+		if err != nil || got < ask || !g.more { // the fault comes again with the next batch; this one is not held up
 			break
 		}
 	}
@@ -83,6 +85,7 @@ func (g *gatherer) pull(source Source, limit int, wait time.Duration) (got int, 
 	deliveries, err := source.Fetch(limit, wait)
 	g.keeper.keep(deliveries)
 	g.held = append(g.held, deliveries...)
+	g.more = len(deliveries) > 0 && deliveries[len(deliveries)-1].More
 	return len(deliveries), err
 }
 

@@ -129,3 +129,25 @@ func TestGather_ManySmallOnesMakeOneBatch(t *testing.T) {
 		t.Fatalf("batch of %d, %d held", len(batch.Reservations), len(g.held))
 	}
 }
+
+// Every pull costs the stream and the worker about as much as a delivery.
+func TestGather_AsksForNoMoreThanTheStreamSaysIsThere(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	s.add(delivery(1, 1))
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	if err := g.fill(s, idleWait); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.held) != 1 || len(s.asked) != 0 {
+		t.Errorf("holds %d, asked for %v more", len(g.held), s.asked)
+	}
+	s.add(delivery(2, 1))
+	s.add(delivery(3, 1))
+	if err := g.fill(s, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(g.held) != 3 || len(s.asked) != 1 {
+		t.Errorf("holds %d after %v", len(g.held), s.asked)
+	}
+}
