@@ -28,6 +28,7 @@ type config struct {
 	waiters             int
 	funnel              funnel.Config
 	address             funnel.AddressConfig
+	limits              limits
 }
 
 func parse(args []string, getenv func(string) string) (config, error) {
@@ -61,6 +62,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.Float64Var(&c.address.Rate, "address-rate", 50, "attempts a second of one client address; 0 is unlimited")
 	fs.IntVar(&c.address.Burst, "address-burst", 100, "attempts at once of one client address")
 	fs.IntVar(&c.address.Clients, "address-clients", 100_000, "client addresses remembered")
+	c.limits.register(fs)
 	fs.IntVar(&c.waiters, "ticket-waiters", 0, "most reads of tickets that wait at a time; 0 is half of the connections, and more is refused")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err

@@ -150,7 +150,7 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Failpoints: g.points,
 		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})
 	api := httpapi.New(httpapi.Parts{
-		Catalog: g.sales, Address: address, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Log: g.log})
+		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Log: g.log})
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_sales_known", Help: "Sales that this gateway knows by heart, retired ones too until they are forgotten.",
 	}, func() float64 { return float64(g.sales.Len()) }))

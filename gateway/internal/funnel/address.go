@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/time/rate"
+	"sluice/gateway/internal/client"
 )
 
 // AddressConfig bounds what one client address may attempt.
@@ -82,13 +83,13 @@ func (l *AddressLimit) Allow(address netip.Addr, now time.Time) (retry time.Dura
 	if l == nil {
 		return 0, true
 	}
-	client := clientOf(address)
-	shard := &l.shards[maphash.Comparable(l.seed, client)%addressShards]
+	network := client.Network(address)
+	shard := &l.shards[maphash.Comparable(l.seed, network)%addressShards]
 	shard.mu.Lock()
-	bucket, known := shard.buckets.Get(client)
+	bucket, known := shard.buckets.Get(network)
 	if !known {
 		bucket = rate.NewLimiter(rate.Limit(l.config.Rate), l.config.Burst)
-		shard.buckets.Add(client, bucket)
+		shard.buckets.Add(network, bucket)
 	}
 	shard.mu.Unlock()
 	if bucket.AllowN(now, 1) {
@@ -96,14 +97,4 @@ func (l *AddressLimit) Allow(address netip.Addr, now time.Time) (retry time.Dura
 	}
 	missing := 1 - bucket.TokensAt(now)
 	return time.Duration(missing / l.config.Rate * float64(time.Second)), false
-}
-
-func clientOf(address netip.Addr) netip.Addr {
-	address = address.Unmap().WithZone("")
-	if address.Is6() {
-		if prefix, err := address.Prefix(64); err == nil {
-			return prefix.Addr()
-		}
-	}
-	return address
 }

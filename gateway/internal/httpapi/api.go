@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
+	"sluice/gateway/internal/client"
 	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/tickets"
 	"sluice/shared/auth"
@@ -17,6 +18,7 @@ import (
 // Parts are what the API works with.
 type Parts struct {
 	Catalog  *catalog.Catalog
+	Proxies  client.Proxies
 	Address  *funnel.AddressLimit
 	Funnel   *funnel.Funnel
 	Exits    *funnel.Exits

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -22,7 +21,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	}
 	now := time.Now()
 	a.Exits.Enter(sale.LayerAddress)
-	if retry, ok := a.Address.Allow(addressOf(ctx), now); !ok {
+	if retry, ok := a.Address.Allow(a.clientOf(ctx), now); !ok {
 		a.Exits.Leave(sale.LayerAddress, sale.TooMany)
 		a.tooMany(ctx, retry)
 		return
@@ -118,11 +117,6 @@ func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
 		return "", &p
 	}
 	return key, nil
-}
-
-func addressOf(ctx *fasthttp.RequestCtx) netip.Addr {
-	address, _ := netip.AddrFromSlice(ctx.RemoteIP())
-	return address
 }
 
 // bearer copies the token out of the request; "" when there is none, or more than one.
