@@ -33,6 +33,11 @@ var errNATSClosed = errors.New("the connection to NATS is closed for good")
 func main() { service.Main("gateway", run) }
 
 func run(ctx context.Context, args []string, getenv func(string) string, _, stderr io.Writer) error {
+	return runAt(ctx, args, getenv, stderr, time.Now)
+}
+
+// runAt is run in a process whose clock is now.
+func runAt(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer, now func() time.Time) error {
 	c, err := parse(args, getenv)
 	if err != nil {
 		return err
@@ -41,7 +46,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	g := gateway{config: c, log: log, sales: catalog.New(), waiters: tickets.NewWaiters(c.waiters), registry: service.NewRegistry()}
+	g := gateway{config: c, log: log, now: now, sales: catalog.NewAt(now), waiters: tickets.NewWaiters(c.waiters), registry: service.NewRegistry()}
 	if g.points, err = failpoint.Load(getenv, log, funnel.PointReserved, funnel.PointHandedOver, pointHeard); err != nil {
 		return err
 	}
@@ -100,6 +105,7 @@ func (g *gateway) live(ctx context.Context) error {
 type gateway struct {
 	config   config
 	log      *slog.Logger
+	now      func() time.Time // this process's clock: nothing is decided by it before it is set by Redis
 	points   *failpoint.Set
 	registry *prometheus.Registry
 	verifier *auth.Verifier

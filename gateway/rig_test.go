@@ -46,6 +46,7 @@ type stores struct {
 	stock             *redisstock.Client
 	queue             *jetqueue.Queue
 	env               map[string]string // of its gateways
+	ahead             time.Duration     // of their clocks
 }
 
 func sharedStores(t *testing.T) *stores {
@@ -146,7 +147,9 @@ func (s *stores) start(t *testing.T, extra ...string) *running {
 	args := append([]string{"-listen", public.Addr(), "-ops-listen", ops.Addr(), "-redis-url", s.redisURL, "-nats-url", s.natsURL,
 		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s", "-address-rate", "0"}, extra...)
 	log := &lockedBuffer{}
-	go func() { g.done <- run(ctx, args, func(name string) string { return s.env[name] }, io.Discard, log) }()
+	go func() {
+		g.done <- runAt(ctx, args, func(name string) string { return s.env[name] }, log, clockAhead(s.ahead))
+	}()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-g.done; err != nil {
@@ -160,6 +163,11 @@ func (s *stores) start(t *testing.T, extra ...string) *running {
 	})
 	g.until("ops listener", func() bool { _, err := http.Get(g.ops + "/livez"); return err == nil })
 	return g
+}
+
+// clockAhead is a clock that is set wrong.
+func clockAhead(by time.Duration) func() time.Time {
+	return func() time.Time { return time.Now().Add(by) }
 }
 
 func (s *stores) startReady(t *testing.T, extra ...string) *running {

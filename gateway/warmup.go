@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"time"
 
 	"sluice/shared/jetqueue"
 	"sluice/shared/service"
@@ -30,10 +29,13 @@ func newWarmUp(h *service.Health, g *gateway) *warmUp {
 // connect reaches Redis, with the scripts loaded and connections dialled, and NATS, with the stream there.
 // It fails only when ctx ends.
 func (w *warmUp) connect(ctx context.Context, c jetqueue.Config) (*jetqueue.Queue, error) {
-	if err := w.redisUp.Until(ctx, w.log, w.stock.LoadScripts); err != nil {
+	err := w.redisUp.Until(ctx, w.log, func(ctx context.Context) error {
+		return errors.Join(w.stock.LoadScripts(ctx), w.sales.Measure(ctx, w.stock))
+	})
+	if err != nil {
 		return nil, err
 	}
-	err := w.dialled.Until(ctx, w.log, func(ctx context.Context) error {
+	err = w.dialled.Until(ctx, w.log, func(ctx context.Context) error {
 		return errors.Join(w.stock.Dialled(ctx), w.reads.Dialled(ctx))
 	})
 	if err != nil {
@@ -77,7 +79,7 @@ func (w *warmUp) catalogue(ctx context.Context, f *followers) error {
 				cause = errors.Join(cause, s.Refresh(ctx, w.stock))
 			}
 		}
-		if err := w.sales.Warm(time.Now(), w.config.horizon); err != nil {
+		if err := w.sales.Warm(w.now(), w.config.horizon); err != nil {
 			return errors.Join(err, cause)
 		}
 		return nil

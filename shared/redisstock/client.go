@@ -74,6 +74,15 @@ func (c *Client) Ping(ctx context.Context) error {
 	return nil
 }
 
+// Time is Redis's, in the whole milliseconds that scripts tell it in.
+func (c *Client) Time(ctx context.Context) (time.Time, error) {
+	at, err := c.rdb.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("cannot read the time of redis: %w", err)
+	}
+	return at.UTC().Truncate(time.Millisecond), nil
+}
+
 // Dialled says whether Config.MinIdle connections stand, so that the first attempts
 // do not wait for handshakes; nil when they do.
 func (c *Client) Dialled(ctx context.Context) error {

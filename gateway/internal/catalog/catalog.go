@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -15,16 +16,42 @@ import (
 
 // Catalog holds the sales by id. Reads take no lock.
 type Catalog struct {
+	timing    timing
 	sales     atomic.Pointer[map[string]*Sale]
 	mu        sync.Mutex    // serialises writers
 	forgotten []func(*Sale) // told of sales that are here no more
 }
 
 // New returns an empty catalogue.
-func New() *Catalog {
-	c := &Catalog{}
+func New() *Catalog { return NewAt(time.Now) }
+
+// NewAt is New in a process whose clock is process.
+func NewAt(process func() time.Time) *Catalog {
+	c := &Catalog{timing: timing{process: process}}
 	c.sales.Store(&map[string]*Sale{})
 	return c
+}
+
+// Clock is this process's own time. Moments of it go in wherever a method takes a
+// now, and decide nothing before they were made Redis time.
+func (c *Catalog) Clock() time.Time { return c.timing.process() }
+
+// Now is Redis time at a moment of Clock, by the best measurement there is; before the
+// first it is the moment itself.
+func (c *Catalog) Now(now time.Time) time.Time { return c.timing.at(now) }
+
+// Measure asks Redis for the time, so that there is a measurement though there is no
+// sale to be read.
+func (c *Catalog) Measure(ctx context.Context, redis interface {
+	Time(ctx context.Context) (time.Time, error)
+}) error {
+	sent := c.Clock()
+	at, err := redis.Time(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot set the clock by redis: %w", err)
+	}
+	c.timing.learn(reading(at, sent, c.Clock()))
+	return nil
 }
 
 // Lookup finds a sale by id without allocating; nil when there is none.
@@ -60,7 +87,7 @@ func (c *Catalog) Apply(e sale.Entry) {
 	for id, s := range old {
 		next[id] = s
 	}
-	next[e.ID] = newSale(e)
+	next[e.ID] = newSale(e, &c.timing)
 	c.sales.Store(&next)
 }
 
@@ -151,7 +178,7 @@ func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period, forgetAf
 	defer ticker.Stop()
 	for {
 		c.refreshAll(ctx, redis, log)
-		c.Forget(time.Now(), forgetAfter)
+		c.Forget(c.Clock(), forgetAfter)
 		select {
 		case <-ctx.Done():
 			return

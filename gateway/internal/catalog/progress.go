@@ -18,7 +18,7 @@ type progress struct {
 // Progress takes a worker's announcement in.
 func (c *Catalog) Progress(p sale.Progress) {
 	if s := c.Find(p.SaleID); s != nil {
-		s.advance(p, time.Now())
+		s.advance(p, c.Clock())
 	}
 }
 

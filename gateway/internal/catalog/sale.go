@@ -16,6 +16,7 @@ import (
 // Sale is one sale as this gateway knows it.
 type Sale struct {
 	id        string
+	timing    *timing
 	entry     atomic.Pointer[sale.Entry]
 	retiredAt atomic.Pointer[time.Time] // when this gateway heard of it; nil before
 	live      atomic.Pointer[live]
@@ -32,8 +33,8 @@ type live struct {
 	stale bool // Redis answered STALE since
 }
 
-func newSale(e sale.Entry) *Sale {
-	s := &Sale{id: e.ID}
+func newSale(e sale.Entry, t *timing) *Sale {
+	s := &Sale{id: e.ID, timing: t}
 	s.progress.Store(&progress{passed: make(chan struct{})})
 	s.store(e)
 	return s
@@ -56,7 +57,7 @@ func (s *Sale) store(e sale.Entry) {
 	if !e.Retired {
 		s.retiredAt.Store(nil)
 	} else if s.retiredAt.Load() == nil {
-		now := time.Now()
+		now := s.Clock()
 		s.retiredAt.Store(&now)
 	}
 }
@@ -78,6 +79,7 @@ func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) (news bool)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := live{Snapshot: snap, clock: reading(snap.Now, sent, received)}
+	s.timing.learn(next.clock)
 	old := s.live.Load()
 	if old == nil {
 		s.live.Store(&next)
@@ -117,7 +119,7 @@ func (s *Sale) Disown(epoch int64) {
 // Refresh reads the sale's snapshot from Redis at the announced epoch.
 func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
 	epoch := s.Entry().Epoch
-	sent := time.Now()
+	sent := s.Clock()
 	snap, _, err := redis.Snapshot(ctx, s.id, epoch)
 	switch {
 	case errors.Is(err, sale.ErrStale):
@@ -126,7 +128,7 @@ func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
 	case err != nil:
 		return fmt.Errorf("cannot refresh sale %s: %w", s.id, err)
 	}
-	s.Observe(snap, sent, time.Now())
+	s.Observe(snap, sent, s.Clock())
 	return nil
 }
 
@@ -142,14 +144,17 @@ func (s *Sale) report(err error, log *slog.Logger) {
 	}
 }
 
-// Now is the sale's clock: Redis time, as this process measured it. Before the
-// first reply it is the process's own.
+// Clock is this process's own time, as Catalog.Clock.
+func (s *Sale) Clock() time.Time { return s.timing.process() }
+
+// Now is the sale's clock: Redis time, as this process measured it. Before the sale's
+// first reply it is that of the catalogue.
 func (s *Sale) Now(now time.Time) time.Time {
 	if l := s.live.Load(); l != nil {
 		at, _ := l.clock.at(now)
 		return at
 	}
-	return now.UTC()
+	return s.timing.at(now)
 }
 
 // Refusal says whether an attempt at now is refused from memory, and how. Near a

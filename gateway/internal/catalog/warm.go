@@ -11,7 +11,8 @@ import (
 func (c *Catalog) Warm(now time.Time, horizon time.Duration) error {
 	for _, s := range c.All() {
 		e := s.Entry()
-		due := e.OpensAt.Before(now.Add(horizon)) && e.ClosesAt.After(now)
+		at := s.Now(now)
+		due := e.OpensAt.Before(at.Add(horizon)) && e.ClosesAt.After(at)
 		if !due || e.Rebuilding || e.Retired {
 			continue
 		}

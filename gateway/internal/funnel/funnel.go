@@ -145,15 +145,15 @@ func (f *Funnel) Attempt(s *catalog.Sale, token, key string) Result {
 }
 
 func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
-	now := time.Now()
-	id, refused := f.identify(token, now)
+	now := s.Clock()
+	id, refused := f.identify(token, s.Now(now))
 	if refused.Left() {
 		return refused
 	}
 	if refused = f.judge(s, id, now); refused.Left() {
 		return refused
 	}
-	a := newAttempt(id.UserID, key)
+	a := newAttempt(id.UserID, key, s.Now(now))
 	if refused = f.admit(s, a); refused.Left() {
 		return refused
 	}

@@ -1,6 +1,7 @@
 package funnel
 
 import (
+	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,12 +19,21 @@ type attempt struct {
 	done   chan struct{}
 }
 
-func newAttempt(userID, key string) *attempt {
-	rid := uuid.Must(uuid.NewV7()) // fails only without randomness, which ends the process anyway
+func newAttempt(userID, key string, now time.Time) *attempt {
 	return &attempt{
-		Attempt: sale.Attempt{RID: rid.String(), UserID: userID, Key: key},
+		Attempt: sale.Attempt{RID: drawRID(now), UserID: userID, Key: key},
 		done:    make(chan struct{}),
 	}
+}
+
+// drawRID draws a UUIDv7 of a moment that is not this process's: any gateway may read
+// it back.
+func drawRID(at time.Time) string {
+	rid := uuid.Must(uuid.NewV7()) // fails only without randomness, which ends the process anyway
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
+	copy(rid[:6], ms[2:])
+	return rid.String()
 }
 
 func (a *attempt) finish(r Result) {

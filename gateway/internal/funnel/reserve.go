@@ -13,7 +13,7 @@ import (
 // reserve decides a batch in one call of the script and starts its hand-over.
 func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 	start := time.Now()
-	if outcome, refused := s.Refusal(start); refused { // the sale may have sold out while they waited
+	if outcome, refused := s.Refusal(s.Clock()); refused { // the sale may have sold out while they waited
 		finishAll(batch, Result{Outcome: outcome, Layer: sale.LayerAdmission})
 		return
 	}
@@ -21,7 +21,7 @@ func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 		f.exits.Enter(sale.LayerReserve)
 	}
 	entry := s.Entry() // once: what is reserved at an epoch is handed over at that epoch
-	decisions, err := f.decide(s, entry.Epoch, batch, start)
+	decisions, err := f.decide(s, entry.Epoch, batch)
 	if err != nil {
 		if f.faults.Allow() {
 			f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
@@ -34,7 +34,7 @@ func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 	}
 }
 
-func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt, start time.Time) ([]sale.Decision, error) {
+func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt) ([]sale.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.config.PublishTimeout)
 	defer cancel()
 	attempts := make([]sale.Attempt, len(batch))
@@ -42,6 +42,7 @@ func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt, start ti
 		attempts[i] = a.Attempt
 	}
 	end := f.calls.begin(callReserve, len(batch))
+	sent := s.Clock()
 	snap, decisions, err := f.stock.Reserve(ctx, s.ID(), epoch, attempts)
 	end(err)
 	switch {
@@ -51,7 +52,7 @@ func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt, start ti
 	case err != nil:
 		return nil, err
 	}
-	if s.Observe(snap, start, time.Now()) || soldOutBy(decisions, snap) {
+	if s.Observe(snap, sent, s.Clock()) || soldOutBy(decisions, snap) {
 		f.broadcast(snap)
 	}
 	return decisions, f.points.Hit(PointReserved)

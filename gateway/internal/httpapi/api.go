@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
@@ -38,6 +39,9 @@ type API struct {
 
 // New builds the API.
 func New(p Parts) *API { return &API{Parts: p} }
+
+// redisTime is now for whatever is decided here and not of one sale.
+func (a *API) redisTime() time.Time { return a.Catalog.Now(a.Catalog.Clock()) }
 
 // Drain closes every connection after its next answer, so that clients go elsewhere.
 func (a *API) Drain() { a.draining.Store(true) }

@@ -19,7 +19,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 		methodNotAllowed(ctx, fasthttp.MethodPost)
 		return
 	}
-	now := time.Now()
+	now := a.Catalog.Clock()
 	a.Exits.Enter(sale.LayerAddress)
 	if retry, ok := a.Address.Allow(a.clientOf(ctx), now); !ok {
 		a.Exits.Leave(sale.LayerAddress, sale.TooMany)
@@ -46,7 +46,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 }
 
 func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result) {
-	now := time.Now()
+	now := s.Clock()
 	switch {
 	case r.Outcome == sale.Unauthenticated:
 		unauthenticated(ctx)

@@ -53,7 +53,7 @@ func describe(s *catalog.Sale, now time.Time) saleBody {
 
 // listSales is GET /v1/sales.
 func (a *API) listSales(ctx *fasthttp.RequestCtx) {
-	now := time.Now()
+	now := a.Catalog.Clock()
 	bodies := []saleBody{}
 	for _, s := range a.Catalog.All() {
 		if !s.Entry().Retired {
@@ -66,7 +66,7 @@ func (a *API) listSales(ctx *fasthttp.RequestCtx) {
 
 // readSale is GET /v1/sales/{sale}.
 func (a *API) readSale(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
-	body := describe(s, time.Now())
+	body := describe(s, s.Clock())
 	writeCached(ctx, etag(body), maxAgeOfSale, "application/json", encode(body))
 }
 

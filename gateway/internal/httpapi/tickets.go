@@ -15,7 +15,7 @@ import (
 // readTicket is GET /v1/tickets/{ticket}[?wait=SECONDS]. Forged, malformed and
 // foreign tickets are the same 404.
 func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
-	id, err := a.Verifier.Verify(bearer(ctx), time.Now())
+	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
 	if err != nil {
 		unauthenticated(ctx)
 		return
@@ -32,7 +32,7 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 	}
 	s := a.Catalog.Find(ref.SaleID)
 	if s == nil {
-		ofUnknownSale(ctx, ref.RID, time.Now())
+		ofUnknownSale(ctx, ref.RID, a.redisTime())
 		return
 	}
 	known := knownTags(ctx)
@@ -41,7 +41,7 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 		a.unreadable(ctx, s, err)
 		return
 	}
-	body := a.body(s, id.UserID, t, time.Now())
+	body := a.body(s, id.UserID, t, s.Clock())
 	writeCached(ctx, body.tag, "private, no-cache", "application/json", encode(body))
 }
 
@@ -104,7 +104,7 @@ func (a *API) readAfter(s *catalog.Sale, ref tickets.Ref, known string, wait tim
 
 // myTickets is GET /v1/sales/{sale}/tickets/me.
 func (a *API) myTickets(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
-	id, err := a.Verifier.Verify(bearer(ctx), time.Now())
+	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
 	if err != nil {
 		unauthenticated(ctx)
 		return
@@ -114,7 +114,7 @@ func (a *API) myTickets(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 		a.unreadable(ctx, s, err)
 		return
 	}
-	now := time.Now()
+	now := s.Clock()
 	bodies := make([]ticketBody, len(found))
 	for i, t := range found {
 		bodies[i] = a.body(s, id.UserID, *t, now)

@@ -87,7 +87,7 @@ func (r *Reader) read(s *catalog.Sale, ask call) ([]*sale.Ticket, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("cannot read tickets: too many reads wait: %w", ctx.Err())
 	}
-	sent := time.Now()
+	sent := s.Clock()
 	snap, found, err := ask(ctx, e.Epoch)
 	if err != nil {
 		if errors.Is(err, sale.ErrStale) {
@@ -95,7 +95,7 @@ func (r *Reader) read(s *catalog.Sale, ask call) ([]*sale.Ticket, error) {
 		}
 		return nil, fmt.Errorf("cannot read tickets: %w", err)
 	}
-	s.Observe(snap, sent, time.Now())
+	s.Observe(snap, sent, s.Clock())
 	return found, nil
 }
 
