@@ -15,6 +15,7 @@ type config struct {
 	listen, opsListen   string
 	redisURL, natsURL   string
 	tokens              service.TokenFlags
+	identity            identityConfig
 	ticketKey           string
 	logLevel            string
 	redisPool, readPool int
@@ -39,6 +40,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
 	c.tokens.Register(fs)
+	c.identity.register(fs)
 	fs.StringVar(&c.ticketKey, "ticket-key", "", "`secret` that tickets are signed with; the same on every gateway")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis for attempts")
@@ -92,6 +94,9 @@ const (
 
 func (c config) check() error {
 	if err := c.tokens.Check(); err != nil {
+		return err
+	}
+	if err := c.identity.check(); err != nil {
 		return err
 	}
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {

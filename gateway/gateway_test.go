@@ -337,6 +337,7 @@ func TestRun_ConfigMistakesNameTheFlag(t *testing.T) {
 		"-jwt-hs256":        {"-jwt-issuer", "shop"},
 		"-jwt-issuer":       {"-jwt-hs256", jwtKey},
 		"-ticket-key":       {"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", "short"},
+		"-admin-token":      append([]string{"-admin-token", "short"}, good...),
 		"-redis-url":        append([]string{"-redis-url", "http://x"}, good...),
 		"-reserve-batch":    append([]string{"-reserve-batch", "257"}, good...),
 		"-publish-timeout":  append([]string{"-publish-timeout", "never"}, good...),

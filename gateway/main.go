@@ -74,6 +74,7 @@ func (g *gateway) live(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ops.GuardProfiles(g.config.identity.adminToken)
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer dependencies.Start()()

@@ -165,7 +165,7 @@ func (p *passage) use(ctx context.Context) map[string]float64 {
 	used := map[string]float64{}
 	info := p.stack.Info()
 	for i, g := range info.Gateways {
-		p.process(ctx, used, fmt.Sprintf("gateway %d", i), g.OpsURL, g.PID, "")
+		p.process(ctx, used, fmt.Sprintf("gateway %d", i), g.OpsURL, g.PID, info.Secrets.AdminToken)
 	}
 	for i, w := range info.Workers {
 		p.process(ctx, used, fmt.Sprintf("worker %d", i), w.AdminURL, w.PID, info.Secrets.AdminToken)

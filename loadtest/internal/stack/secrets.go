@@ -45,6 +45,7 @@ func (i Info) gatewayEnv(ticketKey string, drain time.Duration) []string {
 		"SLUICE_REDIS_URL="+i.Redis.URL,
 		"SLUICE_NATS_URL="+i.NATS.URL,
 		"SLUICE_TICKET_KEY="+ticketKey,
+		"SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
 		"SLUICE_ADDRESS_RATE=0", // all traffic here has one address
 		"SLUICE_DRAIN="+drain.String())
 }
