@@ -335,6 +335,8 @@ func TestRun_ConfigMistakesNameTheFlag(t *testing.T) {
 	good := []string{"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey}
 	for flag, args := range map[string][]string{
 		"-jwt-hs256":        {"-jwt-issuer", "shop"},
+		"-jwt-hs256-old":    append([]string{"-jwt-hs256-old", "short"}, good...),
+		"-jwt-leeway":       append([]string{"-jwt-leeway", "6m"}, good...),
 		"-jwt-issuer":       {"-jwt-hs256", jwtKey},
 		"-ticket-key":       {"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", "short"},
 		"-admin-token":      append([]string{"-admin-token", "short"}, good...),

@@ -23,8 +23,6 @@ import (
 	"sluice/shared/service"
 )
 
-const tokenLeeway = 5 * time.Second // between this clock and the issuer's
-
 // pointHeard loses a broadcast of another process, when armed with error.
 const pointHeard = "gateway.heard"
 
@@ -121,9 +119,7 @@ type gateway struct {
 
 // keys prepares what verifies tokens and what signs tickets.
 func (g *gateway) keys() (err error) {
-	g.verifier, err = auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{[]byte(g.config.tokens.Key)},
-		Issuer: g.config.tokens.Issuer, Audience: g.config.tokens.Audience, Leeway: tokenLeeway})
-	if err != nil {
+	if g.verifier, err = g.config.tokens.Verifier(); err != nil {
 		return err
 	}
 	g.signer, err = auth.NewTicketSigner([]byte(g.config.ticketKey))

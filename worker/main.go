@@ -29,10 +29,7 @@ import (
 	"sluice/worker/internal/lifecycle"
 )
 
-const (
-	flushTimeout = 2 * time.Second
-	tokenLeeway  = 5 * time.Second // between this clock and the issuer's
-)
+const flushTimeout = 2 * time.Second
 
 var errNATSClosed = errors.New("the connection to NATS is closed for good")
 
@@ -61,9 +58,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewVerifier(auth.VerifierConfig{
-		HS256Keys: [][]byte{[]byte(c.tokens.Key)}, Issuer: c.tokens.Issuer, Audience: c.tokens.Audience, Leeway: tokenLeeway,
-	})
+	verifier, err := c.tokens.Verifier()
 	if err != nil {
 		return err
 	}

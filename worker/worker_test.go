@@ -288,7 +288,7 @@ func TestParse_RefusesWhatCannotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range [][]string{
-		{"-postgres-url", ""}, {"-jwt-hs256", "short"}, {"-jwt-issuer", ""}, {"-jwt-audience", ""}, {"-postgres-conns", "8"}, {"-consumers", "0"},
+		{"-postgres-url", ""}, {"-jwt-hs256", "short"}, {"-jwt-hs256-old", "short"}, {"-jwt-leeway", "6m"}, {"-jwt-leeway", "-1s"}, {"-jwt-issuer", ""}, {"-jwt-audience", ""}, {"-postgres-conns", "8"}, {"-consumers", "0"},
 		{"-pace-target", "0s"}, {"-pace-floor", "0"}, {"-pace-ceiling", "99"}, {"-pace-floor", "NaN"}, {"-pace-ceiling", "NaN"},
 		{"-redis-pool", "0"}, {"-redis-timeout", "0s"}, {"-ack-wait", "1ms"}, {"-sweep-after", "0s"}, {"-expire-every", "0s"}, {"-drain", "-1s"}, {"extra"},
 	} {

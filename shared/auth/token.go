@@ -15,8 +15,12 @@ import (
 // logs; buyers are told that they are not authenticated, not why.
 var ErrToken = errors.New("invalid token")
 
-// maxLeeway bounds how long after its expiry a token may still be believed.
-const maxLeeway = 5 * time.Minute
+// Bounds of a token.
+const (
+	maxTokenBytes = 4 << 10         // an honest one has a few hundred
+	MaxLifetime   = 24 * time.Hour  // from its issue to its expiry
+	MaxLeeway     = 5 * time.Minute // how long after its expiry a token may still be believed
+)
 
 // VerifierConfig says which tokens to believe. Every field but Leeway is needed.
 type VerifierConfig struct {
@@ -46,8 +50,8 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 		return nil, fmt.Errorf("cannot verify tokens with %d keys: give one or two", len(c.HS256Keys))
 	case c.Issuer == "" || c.Audience == "":
 		return nil, errors.New("cannot verify tokens without an issuer and an audience")
-	case c.Leeway < 0 || c.Leeway > maxLeeway:
-		return nil, fmt.Errorf("cannot verify tokens with a leeway of %v: at most %v", c.Leeway, maxLeeway)
+	case c.Leeway < 0 || c.Leeway > MaxLeeway:
+		return nil, fmt.Errorf("cannot verify tokens with a leeway of %v: at most %v", c.Leeway, MaxLeeway)
 	}
 	v := &Verifier{
 		config: c,
@@ -66,26 +70,40 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	return v, nil
 }
 
-// Verify returns who the token speaks for at now. Algorithm, signature, issuer,
-// audience and expiry must hold, and sub must be a valid user id. Every error
+// Verify returns who the token speaks for at now. Size, algorithm, signature, issuer,
+// audience and times must be right, and sub must be a valid user id. Every error
 // wraps ErrToken.
 func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
-	claims := jwt.MapClaims{}
-	parsed, err := v.parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return v.keys, nil })
-	if err != nil {
-		return Identity{}, fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	if _, critical := parsed.Header["crit"]; critical {
-		return Identity{}, fmt.Errorf("%w: critical header extensions are not understood", ErrToken)
-	}
-	if err := v.validator(now).Validate(claims); err != nil {
-		return Identity{}, fmt.Errorf("%w: %w", ErrToken, err)
-	}
-	id, err := readIdentity(claims)
+	id, err := v.verify(token, now)
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	return id, nil
+}
+
+func (v *Verifier) verify(token string, now time.Time) (Identity, error) {
+	if len(token) > maxTokenBytes {
+		return Identity{}, fmt.Errorf("it has more than %d bytes", maxTokenBytes)
+	}
+	claims := jwt.MapClaims{}
+	parsed, err := v.parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return v.keys, nil })
+	if err != nil {
+		return Identity{}, err
+	}
+	if _, critical := parsed.Header["crit"]; critical {
+		return Identity{}, errors.New("critical header extensions are not understood")
+	}
+	if err := v.validator(now).Validate(claims); err != nil {
+		return Identity{}, err
+	}
+	valid, err := periodOf(claims, v.config.Leeway)
+	if err != nil {
+		return Identity{}, err
+	}
+	if !valid.holds(now) {
+		return Identity{}, errors.New("it is issued in the future, not valid yet, or expired")
+	}
+	return readIdentity(claims)
 }
 
 func (v *Verifier) validator(now time.Time) *jwt.Validator {
@@ -103,6 +121,9 @@ func Mint(key []byte, issuer, audience, userID string, claims sale.Claims, now t
 	}
 	if err := sale.ValidateUserID(userID); err != nil {
 		return "", fmt.Errorf("cannot mint token: %w", err)
+	}
+	if ttl > MaxLifetime {
+		return "", fmt.Errorf("cannot mint token for %v: nobody takes one for more than %v", ttl, MaxLifetime)
 	}
 	body := writeClaims(claims)
 	body["iss"], body["aud"], body["sub"] = issuer, audience, userID

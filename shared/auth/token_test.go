@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"strings"
@@ -42,6 +43,17 @@ func with(name string, value any) jwt.MapClaims {
 	claims[name] = value
 	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
 	return claims
+}
+
+// lasting is goodClaims that end d after they begin, which claim says; now is half way.
+func lasting(d time.Duration, claim string) jwt.MapClaims {
+	return merged(goodClaims(), jwt.MapClaims{claim: now.Add(-d / 2).Unix(), "exp": now.Add(d - d/2).Unix()})
+}
+
+// merged is a with what more has.
+func merged(a, more jwt.MapClaims) jwt.MapClaims {
+	maps.Copy(a, more)
+	return a
 }
 
 func sign(t testing.TB, method jwt.SigningMethod, key any, claims jwt.Claims) string {
@@ -88,6 +100,21 @@ func TestVerify_RefusesClaims(t *testing.T) {
 		"exp 0":                   with("exp", 0),
 		"exp as text":             with("exp", "2030"),
 		"not yet valid":           with("nbf", now.Add(time.Minute).Unix()),
+		"exp too far":             with("exp", 1e300),
+		"exp beyond a float":      with("exp", json.Number("1e999")),
+		"exp negative":            with("exp", -1),
+		"exp null":                with("exp", json.RawMessage("null")),
+		"nbf as text":             with("nbf", "2020"),
+		"nbf 0":                   with("nbf", 0),
+		"iat 0":                   with("iat", 0),
+		"iat as text":             with("iat", "2020"),
+		"iat null":                with("iat", json.RawMessage("null")),
+		"iat list":                with("iat", []int64{now.Unix()}),
+		"issued in the future":    with("iat", now.Add(11*time.Second).Unix()),
+		"too long from iat":       lasting(24*time.Hour+11*time.Second, "iat"),
+		"too long from nbf":       lasting(24*time.Hour+11*time.Second, "nbf"),
+		"too long from now":       with("exp", now.Add(24*time.Hour+11*time.Second).Unix()),
+		"too long, nbf late":      merged(lasting(25*time.Hour, "iat"), jwt.MapClaims{"nbf": now.Unix()}),
 		"no iss":                  with("iss", nil),
 		"wrong iss":               with("iss", "Shop"),
 		"no aud":                  with("aud", nil),
@@ -111,6 +138,39 @@ func TestVerify_RefusesClaims(t *testing.T) {
 	}
 }
 
+func TestVerify_AcceptsWhatIsInTime(t *testing.T) {
+	t.Parallel()
+	for name, claims := range map[string]jwt.MapClaims{
+		"no iat":                      goodClaims(),
+		"within the leeway after exp": with("exp", now.Add(-9*time.Second).Unix()),
+		"issued within the leeway":    with("iat", now.Add(10*time.Second).Unix()),
+		"valid within the leeway":     with("nbf", now.Add(10*time.Second).Unix()),
+		"a day from iat":              lasting(24*time.Hour, "iat"),
+		"a day from nbf":              lasting(24*time.Hour, "nbf"),
+		"a day from now":              with("exp", now.Add(24*time.Hour).Unix()),
+		"fractions of seconds":        with("exp", float64(now.Add(time.Hour).Unix())+0.5),
+	} {
+		if _, err := newVerifier(t).Verify(sign(t, jwt.SigningMethodHS256, tokenKey, claims), now); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestVerify_RefusesLongTokens(t *testing.T) {
+	t.Parallel()
+	token := func(padding int) string {
+		return sign(t, jwt.SigningMethodHS256, tokenKey, with("note", strings.Repeat("n", padding)))
+	}
+	padding := 2900
+	for len(token(padding+1)) <= 4096 {
+		padding++
+	}
+	if _, err := newVerifier(t).Verify(token(padding), now); err != nil {
+		t.Errorf("%d bytes: %v", len(token(padding)), err)
+	}
+	expectRefused(t, "one character more", token(padding+1))
+}
+
 func TestVerify_RefusesOtherSignatures(t *testing.T) {
 	t.Parallel()
 	good := sign(t, jwt.SigningMethodHS256, tokenKey, goodClaims())
@@ -123,6 +183,13 @@ func TestVerify_RefusesOtherSignatures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, token := range map[string]string{
+		"alg None":             header(`{"alg":"None"}`) + "." + parts[1] + ".",
+		"alg NONE":             header(`{"alg":"NONE"}`) + "." + parts[1] + ".",
+		"alg nOnE, old MAC":    header(`{"alg":"nOnE"}`) + "." + parts[1] + "." + parts[2],
+		"alg empty":            header(`{"alg":""}`) + "." + parts[1] + ".",
+		"alg null":             header(`{"alg":null}`) + "." + parts[1] + ".",
+		"alg twice":            header(`{"alg":"HS256","alg":"none"}`) + "." + parts[1] + ".",
+		"alg as a list":        header(`{"alg":["HS256"]}`) + "." + parts[1] + "." + parts[2],
 		"alg none":             sign(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, goodClaims()),
 		"alg none, old MAC":    header(`{"alg":"none"}`) + "." + parts[1] + "." + parts[2],
 		"alg HS512":            sign(t, jwt.SigningMethodHS512, tokenKey, goodClaims()),
@@ -163,6 +230,7 @@ func TestNewVerifier_RefusesToLeaveACheckOut(t *testing.T) {
 		"no issuer":       func(c *auth.VerifierConfig) { c.Issuer = "" },
 		"no audience":     func(c *auth.VerifierConfig) { c.Audience = "" },
 		"negative leeway": func(c *auth.VerifierConfig) { c.Leeway = -1 },
+		"long leeway":     func(c *auth.VerifierConfig) { c.Leeway = auth.MaxLeeway + 1 },
 		"hours of leeway": func(c *auth.VerifierConfig) { c.Leeway = time.Hour },
 	} {
 		c := good
@@ -180,6 +248,19 @@ func TestMint_RefusesBadKeysAndUsers(t *testing.T) {
 	}
 	if _, err := auth.Mint(tokenKey, "shop", "sluice", "", sale.Claims{}, now, time.Hour); err == nil {
 		t.Error("an empty user id is accepted")
+	}
+}
+
+func TestMint_RefusesWhatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	for ttl, want := range map[time.Duration]bool{auth.MaxLifetime: true, auth.MaxLifetime + 1: false} {
+		token, err := auth.Mint(tokenKey, "shop", "sluice", "ann", sale.Claims{}, now, ttl)
+		if (err == nil) != want {
+			t.Errorf("for %v: %v", ttl, err)
+		}
+		if _, err := newVerifier(t).Verify(token, now); want && err != nil {
+			t.Errorf("for %v: minted and refused: %v", ttl, err)
+		}
 	}
 }
 

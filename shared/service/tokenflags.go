@@ -1,20 +1,29 @@
 package service
 
-import "flag"
+import (
+	"flag"
+	"time"
+
+	"sluice/shared/auth"
+)
 
 // minSecret is the shortest secret taken, in bytes: as long as what HS256 makes of it.
 const minSecret = 32
 
 // TokenFlags are the flags by which a process knows buyers' tokens.
 type TokenFlags struct {
-	Key, Issuer, Audience string
+	Key, OldKey      string
+	Issuer, Audience string
+	Leeway           time.Duration
 }
 
 // Register adds the flags to fs.
 func (t *TokenFlags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&t.Key, "jwt-hs256", "", "`secret` that buyers' tokens are signed with (HS256), at least 32 bytes")
+	fs.StringVar(&t.OldKey, "jwt-hs256-old", "", "`secret` that is believed too, while the shop changes from it to -jwt-hs256")
 	fs.StringVar(&t.Issuer, "jwt-issuer", "", "`issuer` that tokens must name")
 	fs.StringVar(&t.Audience, "jwt-audience", "", "`audience` that tokens must name")
+	fs.DurationVar(&t.Leeway, "jwt-leeway", 5*time.Second, "how far the issuer's clock may be off, at most 5m")
 }
 
 // Check refuses what is missing.
@@ -22,12 +31,31 @@ func (t *TokenFlags) Check() error {
 	if err := CheckSecret("jwt-hs256", t.Key); err != nil {
 		return err
 	}
+	if t.OldKey != "" {
+		if err := CheckSecret("jwt-hs256-old", t.OldKey); err != nil {
+			return err
+		}
+	}
 	for _, named := range []struct{ flag, value string }{{"jwt-issuer", t.Issuer}, {"jwt-audience", t.Audience}} {
 		if named.value == "" {
 			return UsageErrorf("-%s (%s) is missing: buyers' tokens must name it", named.flag, Variable(named.flag))
 		}
 	}
+	if t.Leeway < 0 || t.Leeway > auth.MaxLeeway {
+		return UsageErrorf("-jwt-leeway (%s) must be 0 to %v, is %v", Variable("jwt-leeway"), auth.MaxLeeway, t.Leeway)
+	}
 	return nil
+}
+
+// Verifier verifies tokens as the flags say. They must have passed Check.
+func (t *TokenFlags) Verifier() (*auth.Verifier, error) {
+	c := auth.VerifierConfig{Issuer: t.Issuer, Audience: t.Audience, Leeway: t.Leeway}
+	for _, key := range []string{t.Key, t.OldKey} {
+		if key != "" {
+			c.HS256Keys = append(c.HS256Keys, []byte(key))
+		}
+	}
+	return auth.NewVerifier(c)
 }
 
 // CheckSecret refuses a secret that could be guessed.
