@@ -7,9 +7,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"sluice/shared/browsertest"
 	"sluice/shared/pgstore"
 	"sluice/shared/sale"
-	"sluice/worker/internal/browsertest"
 )
 
 // row is the text of the world's sale in the console's list.

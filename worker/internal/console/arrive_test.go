@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"sluice/worker/internal/browsertest"
+	"sluice/shared/browsertest"
 )
 
 // Without TLS, and not on loopback, browsers say less of where a form comes from.

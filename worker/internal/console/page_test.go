@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"sluice/shared/browsertest"
 	"sluice/shared/sale"
-	"sluice/worker/internal/browsertest"
 	"sluice/worker/internal/console"
 )
 
@@ -190,7 +190,7 @@ func TestPage_AsksForTheTokenAndLetsGoOfIt(t *testing.T) {
 	b := browsertest.Open(t, browsertest.Desktop)
 	b.Do(chromedp.Navigate(w.url()+"/console"), chromedp.SendKeys("#token", "wrong"+kb.Enter, chromedp.ByQuery))
 	b.Await("it says that the token is wrong", `document.querySelector('#refused[role=alert]').textContent.includes('not the admin token')`)
-	b.Picture("login-refused")
+	b.Picture("console/login-refused")
 	signIn(b, w.url())
 	if where := b.Text(`location.href + document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)`); where != w.url()+"/console{}{}" {
 		t.Errorf("the token or the session can be read: %s", where)
@@ -210,24 +210,24 @@ func TestPage_AlertIsToldWhileThePageIsOpen(t *testing.T) {
 	signIn(b, w.url())
 	b.Await("it says that all is well", `!document.getElementById('alert-none').hidden && document.title === 'Sluice on call'`)
 	b.Await("titles are text", `[...document.querySelectorAll('#sale-rows button')].some((e) => e.textContent === 'Espresso machine <i>new</i>')`)
-	b.Picture("calm")
+	b.Picture("console/calm")
 	f.alert(ageHigh, console.Alert{Name: "DependencyDown", State: "pending", Severity: "page", Dependency: "redis", Summary: "Redis has not answered for 6 s", Since: time.Now().Add(-6 * time.Second)},
 		console.Alert{Name: "DeadLetters", State: "resolved", Severity: "ticket", Summary: "1 dead letter is open", Since: time.Now().Add(-30 * time.Minute), ResolvedAt: time.Now().Add(-20 * time.Minute)})
 	b.Await("the alert is there", `document.querySelector('.alert.firing').textContent.includes('since')`)
 	b.Await("screen readers are told", `document.getElementById('alert-news').textContent.includes('BacklogAgeHigh fires for sale-035')`)
 	b.Await("so is whoever looks at the tab", `document.title === '(1) Sluice on call'`)
-	b.Picture("alerts")
+	b.Picture("console/alerts")
 	b.Do(chromedp.Click(".alert.firing .link", chromedp.ByQuery))
 	b.Await("the alert leads to its sale", `document.querySelector('tr[aria-current] small').textContent === 'sale-035' && !document.getElementById('sale').hidden`)
 	b.Await("its charts are drawn", `document.querySelectorAll('#sale canvas').length === 2`)
-	b.Picture("sale")
+	b.Picture("console/sale")
 	f.alert()
 	b.Await("the end of the alert is told", `document.getElementById('alert-news').textContent.includes('fires no longer')`)
 	f.alert(ageHigh)
 	b.Await("it fires again", `document.querySelector('.alert.firing a')`)
 	b.Do(chromedp.Click(".alert.firing a", chromedp.ByQuery))
 	b.Await("the runbook opens at the alert", `document.querySelector('h2:target').textContent === 'BacklogAgeHigh' && !document.querySelector('main script')`)
-	b.Picture("runbook")
+	b.Picture("console/runbook")
 	b.WantQuiet(w.url())
 }
 
@@ -277,18 +277,18 @@ func TestPage_FitsAPhoneAndCanBeRead(t *testing.T) {
 			v := browsertest.Phone
 			v.Dark = dark
 			b.Show(v)
-			if faint := b.Text(faintText); faint != "" {
+			if faint := b.Text(browsertest.Faint); faint != "" {
 				t.Errorf("%s, dark %v: cannot be read well: %s", what, dark, faint)
 			}
 		}
 	}
 	fits("the page")
-	b.Picture("phone-dark")
+	b.Picture("console/phone-dark")
 	b.Show(browsertest.View{Width: 360, Height: 2600, Mobile: true})
 	b.Await("the charts are drawn", `document.querySelectorAll('#charts canvas').length === 4`)
-	b.Picture("phone-whole")
+	b.Picture("console/phone-whole")
 	b.Show(browsertest.Phone)
-	b.Picture("phone")
+	b.Picture("console/phone")
 	b.Do(chromedp.Click("#sale-rows button", chromedp.ByQuery))
 	b.Await("the sale is shown", active+` === 'sale-title'`)
 	b.Do(chromedp.Click("#sale .commands summary", chromedp.ByQuery))
@@ -299,31 +299,14 @@ func TestPage_FitsAPhoneAndCanBeRead(t *testing.T) {
 		t.Errorf("too small for a thumb: %s", small)
 	}
 	b.Show(browsertest.Phone)
-	b.Picture("phone-sale")
+	b.Picture("console/phone-sale")
 	b.Show(browsertest.View{Width: 1440, Height: 1500, Dark: true})
-	b.Picture("dark")
-	if faint := b.Text(faintText); faint != "" {
+	b.Picture("console/dark")
+	if faint := b.Text(browsertest.Faint); faint != "" {
 		t.Errorf("on a desktop, dark: cannot be read well: %s", faint)
 	}
 	b.WantQuiet(w.url())
 }
-
-// faintText lists texts with a contrast below 4.5 to what is behind them.
-const faintText = `(() => {
-  const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-  const rgba = (color) => { context.clearRect(0, 0, 1, 1); context.fillStyle = color; context.fillRect(0, 0, 1, 1); const d = context.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
-  const over = (top, under) => top.slice(0, 3).map((c, i) => c * top[3] + under[i] * (1 - top[3]));
-  const behind = (e) => { if (!e) return rgba(getComputedStyle(document.body).backgroundColor); const c = rgba(getComputedStyle(e).backgroundColor); return c[3] === 1 ? c : over(c, behind(e.parentElement)); };
-  const light = (c) => { const [r, g, b] = c.map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
-  const faint = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let n; (n = walk.nextNode());) {
-    const e = n.parentElement;
-    if (!n.data.trim() || !e.getClientRects().length || e.closest('.unseen, script, svg')) continue;
-    const under = behind(e), text = over(rgba(getComputedStyle(e).color), under), [a, b] = [light(text), light(under)].sort((x, y) => y - x);
-    if ((a + .05) / (b + .05) < 4.5) faint.add(n.data.trim() + ' ' + ((a + .05) / (b + .05)).toFixed(2));
-  }
-  return [...faint].slice(0, 9).join('; ');
-})()`
 
 func TestPage_SaysThatTheConnectionIsLostAndComesBack(t *testing.T) {
 	t.Parallel()
@@ -337,7 +320,7 @@ func TestPage_SaysThatTheConnectionIsLostAndComesBack(t *testing.T) {
 	if !b.True(`getComputedStyle(document.getElementById('alert-none')).color === getComputedStyle(document.querySelector('.soft')).color`) {
 		t.Error("what was well still looks so")
 	}
-	b.Picture("lost")
+	b.Picture("console/lost")
 	w.start()
 	b.Await("it is live again, with the session that it had", `document.documentElement.dataset.link === 'live'`)
 	f.mu.Lock()
@@ -345,5 +328,5 @@ func TestPage_SaysThatTheConnectionIsLostAndComesBack(t *testing.T) {
 	f.mu.Unlock()
 	b.Await("it says that the pace is paused", `document.querySelector('#pace.paused b').textContent === 'Paused' && document.querySelector('#chart-pace .value').textContent === '0'`)
 	b.Await("it says that Redis is silent", `document.getElementById('notice').textContent.includes('Redis does not answer for 5 sales')`)
-	b.Picture("redis-down")
+	b.Picture("console/redis-down")
 }

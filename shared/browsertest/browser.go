@@ -53,6 +53,7 @@ type Tab struct {
 
 	mu         sync.Mutex
 	origins    map[string]bool
+	expected   []string
 	complaints []string
 }
 
@@ -72,13 +73,34 @@ func Open(t testing.TB, v View) *Tab {
 	t.Cleanup(closeBrowser)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	t.Cleanup(closeTab)
-	b := &Tab{t: t, ctx: ctx, origins: map[string]bool{}}
+	return attach(ctx, t, v)
+}
+
+// NewTab opens one more tab of the same Chromium, of the same person.
+func (b *Tab) NewTab(v View) *Tab {
+	b.t.Helper()
+	ctx, closeTab := chromedp.NewContext(b.ctx)
+	b.t.Cleanup(closeTab)
+	return attach(ctx, b.t, v)
+}
+
+func attach(ctx context.Context, t testing.TB, v View) *Tab {
+	t.Helper()
+	b := &Tab{t: t, ctx: ctx, origins: map[string]bool{}, expected: []string{"401"}} // a wrong token
 	chromedp.ListenTarget(ctx, b.note)
 	if err := chromedp.Run(ctx, network.Enable(), runtime.Enable(), log.Enable()); err != nil {
 		t.Fatalf("cannot run Chromium; 'make setup' installs it: %v", err)
 	}
 	b.Show(v)
 	return b
+}
+
+// Expect has the tab say nothing of requests that fail with one of these, such as "503"
+// or "ERR_CONNECTION_REFUSED".
+func (b *Tab) Expect(failures ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = append(b.expected, failures...)
 }
 
 // Show changes the window.
@@ -110,8 +132,8 @@ func (b *Tab) note(event any) {
 			b.complaints = append(b.complaints, fmt.Sprintf("console.%s", e.Type))
 		}
 	case *log.EventEntryAdded: // of the browser itself, such as a violated policy
-		refused := e.Entry.Source == log.SourceNetwork && strings.Contains(e.Entry.Text, "401") // a wrong token
-		if e.Entry.Level == log.LevelError && !refused {
+		expected := func(failure string) bool { return strings.Contains(e.Entry.Text, failure) }
+		if e.Entry.Level == log.LevelError && (e.Entry.Source != log.SourceNetwork || !slices.ContainsFunc(b.expected, expected)) {
 			b.complaints = append(b.complaints, e.Entry.Text)
 		}
 	}
@@ -168,14 +190,15 @@ func (b *Tab) Await(what, expression string) {
 	tried := "(() => { try { return !!(" + expression + ") } catch { return false } })()" // between two pages there is no document
 	for deadline := time.Now().Add(patience); !b.True(tried); {
 		if time.Now().After(deadline) {
-			b.Picture("failed")
+			b.Picture("failed/" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 			b.t.Fatalf("not within %v: %s: %s", patience, what, expression)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// Picture writes a screenshot of the window into out/console of the repository.
+// Picture writes a screenshot of the window: "console/calm" is out/console/calm.png of
+// the repository.
 func (b *Tab) Picture(name string) {
 	b.t.Helper()
 	b.Do(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -183,21 +206,24 @@ func (b *Tab) Picture(name string) {
 		if err != nil {
 			return err
 		}
-		dir, err := outDir()
+		root, err := repository()
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+		file := filepath.Join(root, "out", filepath.FromSlash(name)+".png")
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(file, png, 0o644)
 	}))
 }
 
-// outDir is out/console beside go.work.
-func outDir() (string, error) {
+// repository is where go.work is.
+func repository() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
 		if _, missing := os.Stat(filepath.Join(dir, "go.work")); missing == nil {
-			dir = filepath.Join(dir, "out", "console")
-			return dir, os.MkdirAll(dir, 0o755)
+			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
 			err = os.ErrNotExist
