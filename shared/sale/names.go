@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"errors"
 	"fmt"
 	"unicode"
 	"unicode/utf8"
@@ -37,6 +38,15 @@ func ValidateUserID(id string) error {
 	return nil
 }
 
+var errKeyCharacter = errors.New("Idempotency-Key has a character outside printable ASCII")
+
+// KeyLengthError is of an idempotency key with so many characters.
+type KeyLengthError int
+
+func (e KeyLengthError) Error() string {
+	return fmt.Sprintf("Idempotency-Key must have 1 to 64 characters, has %d", int(e))
+}
+
 // ParseIdempotencyKey reads an Idempotency-Key header, quoted or bare: 1..64
 // printable ASCII characters.
 func ParseIdempotencyKey(header string) (string, error) {
@@ -45,11 +55,11 @@ func ParseIdempotencyKey(header string) (string, error) {
 		key = key[1 : n-1]
 	}
 	if len(key) < 1 || len(key) > 64 {
-		return "", fmt.Errorf("Idempotency-Key must have 1 to 64 characters, has %d", len(key))
+		return "", KeyLengthError(len(key))
 	}
 	for i := range len(key) {
 		if key[i] < 0x20 || key[i] > 0x7e {
-			return "", fmt.Errorf("Idempotency-Key has a character outside printable ASCII")
+			return "", errKeyCharacter
 		}
 	}
 	return key, nil

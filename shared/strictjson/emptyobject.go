@@ -14,7 +14,18 @@ import (
 // maxFieldName is how much of a field's name an error repeats, in characters.
 const maxFieldName = 64
 
+// ErrDataBehind is of a body that goes on behind its object.
+var ErrDataBehind = errors.New("the body has data behind the JSON object")
+
 var errNotEmptyObject = errors.New("the body must be empty or the JSON object {}")
+
+// UnknownFieldError is of a field where none may be.
+type UnknownFieldError struct {
+	Name string // shortened
+	why  string // there are none
+}
+
+func (e *UnknownFieldError) Error() string { return fmt.Sprintf("unknown field %q: %s", e.Name, e.why) }
 
 // EmptyObject accepts no body, or {} with any white space. Else it names the field
 // at fault, "body" when there is none; noFields says why there may be no fields,
@@ -30,13 +41,13 @@ func EmptyObject(body []byte, noFields string) (field string, err error) {
 	t, err := d.Token()
 	if name, ok := t.(string); ok && err == nil {
 		name = shortened(name)
-		return cmp.Or(name, "body"), fmt.Errorf("unknown field %q: %s", name, noFields)
+		return cmp.Or(name, "body"), &UnknownFieldError{Name: name, why: noFields}
 	}
 	if err != nil || t != json.Delim('}') {
 		return "body", errNotEmptyObject
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "body", errors.New("the body has data behind the JSON object")
+		return "body", ErrDataBehind
 	}
 	return "", nil
 }

@@ -41,7 +41,7 @@ func Object(body []byte, members map[string]any) (field string, err error) {
 		return "body", errNotObject
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "body", errors.New("the body has data behind the JSON object")
+		return "body", ErrDataBehind
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if _, mayLack := members[name].(optional); !seen[name] && !mayLack {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
@@ -51,8 +52,7 @@ func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result)
 	case r.Outcome == sale.Unauthenticated:
 		unauthenticated(ctx)
 	case r.Outcome == sale.NotEligible:
-		problem{Type: "/problems/not-eligible", Title: "Not eligible", Status: fasthttp.StatusForbidden,
-			Detail: refusalDetail(r.Refusal), Reason: string(r.Refusal)}.write(ctx)
+		notEligible(r.Refusal).write(ctx)
 	case r.HasTicket():
 		body := a.body(s, r.UserID, r.Ticket, now)
 		ctx.Response.Header.Set(fasthttp.HeaderLocation, "/v1/tickets/"+body.Ticket)
@@ -74,32 +74,37 @@ func answerTicket(ctx *fasthttp.RequestCtx, o sale.Outcome, body ticketBody) {
 		body.Replay = true
 		writeJSON(ctx, fasthttp.StatusOK, encode(body))
 	case sale.Rejected:
-		problem{Type: "/problems/rejected", Title: "Rejected", Status: fasthttp.StatusConflict,
-			Detail: "The reservation did not become an order; the ticket says why.", Reason: string(body.Reason), Ticket: &body}.write(ctx)
+		p := newProblem(kindRejected, detailRejected)
+		p.Reason, p.Ticket = string(body.Reason), &body
+		p.write(ctx)
 	default:
 		handOverUnknown(&body).write(ctx)
 	}
 }
 
-func refusalDetail(r sale.Refusal) string {
+func notEligible(r sale.Refusal) problem {
+	p := newProblem(kindNotEligible, refusalDetail(r))
+	p.Reason = string(r)
+	return p
+}
+
+func refusalDetail(r sale.Refusal) detail {
 	switch r {
 	case sale.RefusalAge:
-		return "Your account is younger than this sale asks for."
+		return detailTooYoung
 	case sale.RefusalOrders:
-		return "You have fewer paid orders than this sale asks for."
+		return detailTooFewOrders
 	case sale.RefusalTag:
-		return "This sale is for buyers with a tag that you do not have."
-	case sale.RefusalAllowList:
-		return "You are not on this sale's list of invited buyers."
-	case sale.Eligible:
+		return detailMissingTag
+	case sale.RefusalAllowList, sale.Eligible:
 	}
-	return ""
+	return detailNotInvited
 }
 
 // readAttempt checks the body and the idempotency key; "" when none is sent.
 func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
-	if field, err := strictjson.EmptyObject(ctx.PostBody(), "an attempt is for one unit and has no fields"); err != nil {
-		p := invalidRequest(field, err.Error())
+	if field, err := strictjson.EmptyObject(ctx.PostBody(), ""); err != nil {
+		p := notEmpty(field, err)
 		return "", &p
 	}
 	header := ctx.Request.Header.PeekAll("Idempotency-Key")
@@ -108,15 +113,37 @@ func readAttempt(ctx *fasthttp.RequestCtx) (string, *problem) {
 		return "", nil
 	case 1:
 	default:
-		p := invalidRequest("Idempotency-Key", "Send the Idempotency-Key header once.")
+		p := invalidRequest("Idempotency-Key", detailKeyOnce)
 		return "", &p
 	}
 	key, err := sale.ParseIdempotencyKey(string(header[0]))
 	if err != nil {
-		p := invalidRequest("Idempotency-Key", err.Error())
+		p := noKey(err)
 		return "", &p
 	}
 	return key, nil
+}
+
+// notEmpty tells of a body that is not as strictjson.EmptyObject takes it.
+func notEmpty(field string, err error) problem {
+	var unknown *strictjson.UnknownFieldError
+	switch {
+	case errors.As(err, &unknown):
+		return invalidRequest(field, detailUnknownField, unknown.Name)
+	case errors.Is(err, strictjson.ErrDataBehind):
+		return invalidRequest(field, detailDataBehind)
+	default:
+		return invalidRequest(field, detailNotEmptyObject)
+	}
+}
+
+// noKey tells of a header that sale.ParseIdempotencyKey does not take.
+func noKey(err error) problem {
+	var length sale.KeyLengthError
+	if errors.As(err, &length) {
+		return invalidRequest("Idempotency-Key", detailKeyLength, int(length))
+	}
+	return invalidRequest("Idempotency-Key", detailKeyCharacter)
 }
 
 // bearer copies the token out of the request; "" when there is none, or more than one.

@@ -6,40 +6,94 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"sluice/gateway/internal/language"
 )
 
-// problem is an application/problem+json answer (RFC 9457).
+// problem is an application/problem+json answer (RFC 9457) before it is known which
+// language it is told in.
 type problem struct {
-	Type   string `json:"type"` // /problems/NAME
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
+	kind   kind
+	detail detail
+	args   []any // of the detail
+	members
 
+	retryAfter int // seconds; 0 leaves the header out
+}
+
+// members are what a problem may have beside type, title, status and detail. None of
+// them depends on the language.
+type members struct {
 	Field     string      `json:"field,omitempty"`      // of the request that is at fault
 	Reason    string      `json:"reason,omitempty"`     // not-eligible
 	MayReturn *bool       `json:"may_return,omitempty"` // sold-out: unpaid reservations exist
 	OpensAt   time.Time   `json:"opens_at,omitzero"`    // not-open
 	MyTickets string      `json:"my_tickets,omitempty"` // link
 	Ticket    *ticketBody `json:"ticket,omitempty"`     // of a reservation whose hand-over is unknown
+}
 
-	RetryAfter int `json:"-"` // seconds; 0 leaves the header out
+// problemBody is a problem as it is sent.
+type problemBody struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	members
+}
+
+func newProblem(k kind, d detail, args ...any) problem {
+	return problem{kind: k, detail: d, args: args}
+}
+
+func (p problem) status() int { return wire[p.kind].status }
+
+// in encodes the problem in a language.
+func (p problem) in(l language.Language) []byte {
+	return encode(problemBody{Type: "/problems/" + wire[p.kind].name, Title: spoken[l].titles[p.kind], Status: p.status(),
+		Detail: say(l, p.detail, p.args), members: p.members})
 }
 
 // write answers for this request alone: a cache that kept a 404 would hide a sale
 // that is announced a moment later.
 func (p problem) write(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
-	writeProblem(ctx, p.Status, p.RetryAfter, encode(p))
+	l := languageOf(ctx)
+	writeProblem(ctx, l, p.status(), p.retryAfter, p.in(l))
 }
 
-// writeProblem answers with a body that is already encoded, without allocating.
-func writeProblem(ctx *fasthttp.RequestCtx, status, retryAfter int, body []byte) {
+// prepared is a problem that a flood gets: encoded once in each language.
+type prepared struct {
+	status int
+	bodies [language.Count][]byte
+}
+
+func prepare(p problem) *prepared {
+	made := prepared{status: p.status()}
+	for l := range made.bodies {
+		made.bodies[l] = p.in(language.Language(l))
+	}
+	return &made
+}
+
+// write answers without allocating.
+func (p *prepared) write(ctx *fasthttp.RequestCtx, retryAfter int) {
+	l := languageOf(ctx)
+	writeProblem(ctx, l, p.status, retryAfter, p.bodies[l])
+}
+
+func writeProblem(ctx *fasthttp.RequestCtx, l language.Language, status, retryAfter int, body []byte) {
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("application/problem+json")
+	ctx.Response.Header.Set(fasthttp.HeaderContentLanguage, l.Tag())
+	ctx.Response.Header.Set(fasthttp.HeaderVary, language.Header)
 	if retryAfter > 0 {
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(retryAfter))
 	}
 	ctx.Response.SetBodyRaw(body)
+}
+
+// languageOf is what the client asks to be answered in.
+func languageOf(ctx *fasthttp.RequestCtx) language.Language {
+	return language.Preferred(ctx.Request.Header.PeekAll(language.Header))
 }
 
 // encode writes a body that can always be encoded.
@@ -51,62 +105,50 @@ func encode(v any) []byte {
 	return b
 }
 
-func invalidRequest(field, detail string) problem {
-	return problem{Type: "/problems/invalid-request", Title: "Invalid request", Status: fasthttp.StatusBadRequest,
-		Detail: detail, Field: field}
+func invalidRequest(field string, d detail, args ...any) problem {
+	p := newProblem(kindInvalidRequest, d, args...)
+	p.Field = field
+	return p
 }
 
 func unauthenticated(ctx *fasthttp.RequestCtx) {
 	ctx.Response.Header.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
-	problem{Type: "/problems/unauthenticated", Title: "Not authenticated", Status: fasthttp.StatusUnauthorized,
-		Detail: "Send a valid token: Authorization: Bearer JWT."}.write(ctx)
+	newProblem(kindUnauthenticated, detailUnauthenticated).write(ctx)
 }
 
-func noSuchSale(ctx *fasthttp.RequestCtx) {
-	problem{Type: "/problems/no-such-sale", Title: "No such sale", Status: fasthttp.StatusNotFound,
-		Detail: "This sale is not in the catalogue; GET /v1/sales lists those that are."}.write(ctx)
-}
+func noSuchSale(ctx *fasthttp.RequestCtx) { newProblem(kindNoSuchSale, detailNoSuchSale).write(ctx) }
 
 func noSuchTicket(ctx *fasthttp.RequestCtx) {
-	problem{Type: "/problems/no-such-ticket", Title: "No such ticket", Status: fasthttp.StatusNotFound,
-		Detail: "This is not a ticket of yours."}.write(ctx)
+	newProblem(kindNoSuchTicket, detailNoSuchTicket).write(ctx)
 }
 
-func notFound(ctx *fasthttp.RequestCtx) {
-	problem{Type: "/problems/not-found", Title: "Nothing is here", Status: fasthttp.StatusNotFound,
-		Detail: "The path is not part of this API; GET /v1/sales lists the sales."}.write(ctx)
-}
+func notFound(ctx *fasthttp.RequestCtx) { newProblem(kindNotFound, detailNotFound).write(ctx) }
 
 func methodNotAllowed(ctx *fasthttp.RequestCtx, allow string) {
 	ctx.Response.Header.Set(fasthttp.HeaderAllow, allow)
-	problem{Type: "/problems/method-not-allowed", Title: "Method not allowed", Status: fasthttp.StatusMethodNotAllowed,
-		Detail: "This path takes other methods; see the Allow header."}.write(ctx)
+	newProblem(kindMethodNotAllowed, detailOtherMethods).write(ctx)
 }
 
 // tooMany refuses a client address that is over its limit.
 func (a *API) tooMany(ctx *fasthttp.RequestCtx, retry time.Duration) {
-	wait := strconv.Itoa(seconds(retry))
 	ctx.Response.Header.Set("RateLimit-Policy", a.Address.Policy())
-	ctx.Response.Header.Set("RateLimit", `"address";r=0;t=`+wait)
-	writeProblem(ctx, fasthttp.StatusTooManyRequests, seconds(retry), tooManyBody)
+	ctx.Response.Header.Set("RateLimit", `"address";r=0;t=`+strconv.Itoa(seconds(retry)))
+	tooManyOfAddress.write(ctx, seconds(retry))
 }
 
-var tooManyBody = encode(problem{Type: "/problems/too-many-requests", Title: "Too many requests", Status: fasthttp.StatusTooManyRequests,
-	Detail: "This address sends more attempts than one client may; see Retry-After."})
+var tooManyOfAddress = prepare(newProblem(kindTooManyRequests, detailTooManyOfAddress))
 
-func unavailable(detail string) problem {
-	return problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: fasthttp.StatusServiceUnavailable,
-		Detail: detail, RetryAfter: 1}
+func unavailable(d detail) problem {
+	p := newProblem(kindUnavailable, d)
+	p.retryAfter = 1
+	return p
 }
 
 // handOverUnknown carries the ticket of a reservation that may be lost or not.
 func handOverUnknown(ticket *ticketBody) problem {
-	p := unavailable("Your reservation is made; its hand-over is not yet known. Poll the ticket, or try again.")
+	p := unavailable(detailHandOverUnknown)
 	p.Ticket = ticket
 	return p
 }
 
-func retired(ctx *fasthttp.RequestCtx) {
-	problem{Type: "/problems/retired", Title: "Sale retired", Status: fasthttp.StatusGone,
-		Detail: "This sale is over and its tickets are archived; see your orders."}.write(ctx)
-}
+func retired(ctx *fasthttp.RequestCtx) { newProblem(kindRetired, detailRetired).write(ctx) }

@@ -11,19 +11,19 @@ import (
 
 // refusals are the answers of one sale that a flood gets, encoded once.
 type refusals struct {
-	soldOut  [2][]byte // by may_return
-	closed   []byte
-	limit    []byte
-	paused   []byte
-	busy     []byte
-	fault    []byte
+	soldOut  [2]*prepared // by may_return
+	closed   *prepared
+	limit    *prepared
+	paused   *prepared
+	busy     *prepared
+	fault    *prepared
 	notOpen  atomic.Pointer[notOpen]
 	myTicket string
 }
 
 type notOpen struct {
 	opensAt time.Time
-	body    []byte
+	*prepared
 }
 
 func myTicketsLink(saleID string) string { return "/v1/sales/" + saleID + "/tickets/me" }
@@ -31,21 +31,23 @@ func myTicketsLink(saleID string) string { return "/v1/sales/" + saleID + "/tick
 func newRefusals(saleID string) *refusals {
 	r := &refusals{myTicket: myTicketsLink(saleID)}
 	for i, may := range []bool{false, true} {
-		r.soldOut[i] = encode(problem{Type: "/problems/sold-out", Title: "Sold out", Status: fasthttp.StatusConflict,
-			Detail: "No unit is left. If you had an earlier attempt, my_tickets says what became of it.", MayReturn: &may, MyTickets: r.myTicket})
+		p := newProblem(kindSoldOut, detailSoldOut)
+		p.MayReturn, p.MyTickets = &may, r.myTicket
+		r.soldOut[i] = prepare(p)
 	}
-	r.closed = encode(problem{Type: "/problems/closed", Title: "Sale closed", Status: fasthttp.StatusConflict,
-		Detail: "The sale is over. If you had an earlier attempt, my_tickets says what became of it.", MyTickets: r.myTicket})
-	r.limit = encode(problem{Type: "/problems/limit-reached", Title: "Limit reached", Status: fasthttp.StatusConflict,
-		Detail: "You already hold as many units as one buyer may; my_tickets lists them.", MyTickets: r.myTicket})
-	r.paused = encode(problem{Type: "/problems/paused", Title: "Sale paused", Status: fasthttp.StatusServiceUnavailable,
-		Detail: "The sale is paused for a moment. Nothing is lost; try again.", MyTickets: r.myTicket})
-	r.busy = encode(problem{Type: "/problems/busy", Title: "Busy", Status: fasthttp.StatusServiceUnavailable,
-		Detail: "Too many attempts at once. Nothing was reserved; try again.", MyTickets: r.myTicket})
-	p := unavailable("Nothing is lost. Ask my_tickets, or try again.")
-	p.MyTickets = r.myTicket
-	r.fault = encode(p)
+	r.closed = r.linked(kindClosed, detailClosed)
+	r.limit = r.linked(kindLimitReached, detailLimitReached)
+	r.paused = r.linked(kindPaused, detailPaused)
+	r.busy = r.linked(kindBusy, detailBusy)
+	r.fault = r.linked(kindUnavailable, detailAskMyTickets)
 	return r
+}
+
+// linked prepares a problem that says where the buyer's tickets are.
+func (r *refusals) linked(k kind, d detail) *prepared {
+	p := newProblem(k, d)
+	p.MyTickets = r.myTicket
+	return prepare(p)
 }
 
 func (a *API) refusalsOf(s *catalog.Sale) *refusals {
@@ -66,32 +68,32 @@ func (a *API) refuse(ctx *fasthttp.RequestCtx, s *catalog.Sale, o sale.Outcome, 
 		if snap.Unpaid > 0 {
 			i = 1
 		}
-		writeProblem(ctx, fasthttp.StatusConflict, 0, r.soldOut[i])
+		r.soldOut[i].write(ctx, 0)
 	case sale.OutOfWindow:
-		writeProblem(ctx, fasthttp.StatusConflict, 0, r.closed)
+		r.closed.write(ctx, 0)
 	case sale.LimitReached:
-		writeProblem(ctx, fasthttp.StatusConflict, 0, r.limit)
+		r.limit.write(ctx, 0)
 	case sale.NotOpen:
-		wait := snap.OpensAt.Sub(s.Now(now))
-		writeProblem(ctx, fasthttp.StatusConflict, seconds(wait), r.notOpenBody(snap.OpensAt))
+		r.notOpenAt(snap.OpensAt).write(ctx, seconds(snap.OpensAt.Sub(s.Now(now))))
 	case sale.Paused:
-		writeProblem(ctx, fasthttp.StatusServiceUnavailable, 2, r.paused)
+		r.paused.write(ctx, 2)
 	case sale.Busy:
-		writeProblem(ctx, fasthttp.StatusServiceUnavailable, 1, r.busy)
+		r.busy.write(ctx, 1)
 	default:
-		writeProblem(ctx, fasthttp.StatusServiceUnavailable, 1, r.fault)
+		r.fault.write(ctx, 1)
 	}
 }
 
-// notOpenBody encodes the answer again only when the window was moved.
-func (r *refusals) notOpenBody(opensAt time.Time) []byte {
+// notOpenAt encodes the answer again only when the window was moved.
+func (r *refusals) notOpenAt(opensAt time.Time) *prepared {
 	if n := r.notOpen.Load(); n != nil && n.opensAt.Equal(opensAt) {
-		return n.body
+		return n.prepared
 	}
-	body := encode(problem{Type: "/problems/not-open", Title: "Not open yet", Status: fasthttp.StatusConflict,
-		Detail: "The sale opens at opens_at.", OpensAt: opensAt.UTC(), MyTickets: r.myTicket})
-	r.notOpen.Store(&notOpen{opensAt: opensAt, body: body})
-	return body
+	p := newProblem(kindNotOpen, detailNotOpen)
+	p.OpensAt, p.MyTickets = opensAt.UTC(), r.myTicket
+	n := &notOpen{opensAt, prepare(p)}
+	r.notOpen.Store(n)
+	return n.prepared
 }
 
 // seconds rounds up, to at least 1: a Retry-After that is not too early.

@@ -44,13 +44,11 @@ func badRequest(ctx *fasthttp.RequestCtx, err error) {
 	var slow net.Error
 	switch {
 	case errors.Is(err, fasthttp.ErrBodyTooLarge), errors.As(err, &small):
-		problem{Type: "/problems/too-large", Title: "Too large", Status: fasthttp.StatusRequestEntityTooLarge,
-			Detail: "Body and headers may have 8 KiB each."}.write(ctx)
+		newProblem(kindTooLarge, detailTooLarge).write(ctx)
 	case errors.As(err, &slow) && slow.Timeout():
-		problem{Type: "/problems/request-timeout", Title: "Request timeout", Status: fasthttp.StatusRequestTimeout,
-			Detail: "The request did not arrive in time. It was not read; send it again."}.write(ctx)
+		newProblem(kindRequestTimeout, detailTimeout).write(ctx)
 	default:
-		invalidRequest("", "This is not a well-formed HTTP request.").write(ctx)
+		invalidRequest("", detailMalformed).write(ctx)
 	}
 }
 

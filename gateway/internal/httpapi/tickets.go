@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -55,7 +54,7 @@ const announcedWithin = time.Minute
 // way. Without this a gateway would have to remember every sale there ever was.
 func ofUnknownSale(ctx *fasthttp.RequestCtx, rid string, now time.Time) {
 	if now.Sub(tickets.DrawnAt(rid)) < announcedWithin {
-		unavailable("The ticket cannot be read just now. Nothing is lost; try again.").write(ctx)
+		unavailable(detailTicketUnreadable).write(ctx)
 		return
 	}
 	retired(ctx)
@@ -71,13 +70,13 @@ func readWait(ctx *fasthttp.RequestCtx) (time.Duration, *problem) {
 	}
 	values := args.PeekMulti("wait")
 	if len(values) > 1 {
-		p := invalidRequest("wait", "Send wait once.")
+		p := invalidRequest("wait", detailWaitOnce)
 		return 0, &p
 	}
 	// Unsigned, so that a sign is a mistake too.
 	seconds, err := strconv.ParseUint(string(values[0]), 10, 8)
 	if err != nil || seconds > maxWait {
-		p := invalidRequest("wait", fmt.Sprintf("wait must be a whole number of seconds from 0 to %d", maxWait))
+		p := invalidRequest("wait", detailWaitRange, maxWait)
 		return 0, &p
 	}
 	return time.Duration(seconds) * time.Second, nil
@@ -133,5 +132,5 @@ func (a *API) unreadable(ctx *fasthttp.RequestCtx, s *catalog.Sale, err error) {
 	if !errors.Is(err, sale.ErrStale) && a.faults.Allow() {
 		a.Log.Warn("tickets not read", "sale", s.ID(), "error", err)
 	}
-	unavailable("The ticket cannot be read just now. Nothing is lost; try again.").write(ctx)
+	unavailable(detailTicketUnreadable).write(ctx)
 }
