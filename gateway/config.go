@@ -72,19 +72,22 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	var err error
+	return c, c.shareConnections()
+}
+
+// shareConnections keeps those who wait from keeping those out who attempt.
+func (c *config) shareConnections() (err error) {
 	if c.maxConnections, err = connections(c.maxConnections); err != nil {
-		return c, err
+		return err
 	}
-	// Who waits must not keep those out who attempt.
 	most := max(1, c.maxConnections/2)
 	if c.waiters > most {
-		return c, service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must be at most half of -max-connections, %d, is %d", most, c.waiters)
+		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must be at most half of -max-connections, %d, is %d", most, c.waiters)
 	}
 	if c.waiters == 0 {
 		c.waiters = most
 	}
-	return c, nil
+	return nil
 }
 
 const (
