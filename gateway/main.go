@@ -76,6 +76,7 @@ func (g *gateway) live(ctx context.Context) error {
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer dependencies.Start()()
+	defer g.verifier.Start(g.registry)()
 	g.queue, err = warm.connect(ctx, jetqueue.Config{URL: g.config.natsURL, Name: "sluice-gateway", Log: g.log,
 		OnClosed: func() { end(errNATSClosed) }})
 	if err != nil {
@@ -107,7 +108,7 @@ type gateway struct {
 	now      func() time.Time // this process's clock: nothing is decided by it before it is set by Redis
 	points   *failpoint.Set
 	registry *prometheus.Registry
-	verifier *auth.Verifier
+	verifier *service.Tokens
 	signer   *auth.TicketSigner
 	stock    *redisstock.Client // for the funnel
 	reads    *redisstock.Client // for tickets: polls must not take the funnel's connections
@@ -119,7 +120,7 @@ type gateway struct {
 
 // keys prepares what verifies tokens and what signs tickets.
 func (g *gateway) keys() (err error) {
-	if g.verifier, err = g.config.tokens.Verifier(); err != nil {
+	if g.verifier, err = g.config.tokens.Open(g.log); err != nil {
 		return err
 	}
 	g.signer, err = auth.NewTicketSigner([]byte(g.config.ticketKey))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"sluice/shared/auth"
@@ -12,18 +13,21 @@ import (
 
 // tokenFlags say whose token to mint, and how.
 type tokenFlags struct {
-	key, issuer, audience string
-	user                  string
-	ttl                   time.Duration
-	accountCreatedAt      int64 // unix seconds, 0 to leave it out
-	paidOrders            int64
-	tags                  string
+	key, keyFile, kid string
+	issuer, audience  string
+	user              string
+	ttl               time.Duration
+	accountCreatedAt  int64 // unix seconds, 0 to leave it out
+	paidOrders        int64
+	tags              string
 }
 
 func runToken(_ context.Context, in input) error {
 	var f tokenFlags
 	fs := newFlags(in, "token", "")
 	fs.StringVar(&f.key, "jwt-hs256", "", "`secret` that gateways verify tokens with (HS256), at least 32 bytes")
+	fs.StringVar(&f.keyFile, "key-file", "", "`file` with a private key in PEM, to sign with instead: RSA (RS256), P-256 (ES256) or Ed25519 (EdDSA)")
+	fs.StringVar(&f.kid, "kid", "", "`name` of that key in the JWKS file of gateways, if it has one")
 	fs.StringVar(&f.issuer, "jwt-issuer", "", "`issuer` that gateways ask for")
 	fs.StringVar(&f.audience, "jwt-audience", "", "`audience` that gateways ask for")
 	fs.StringVar(&f.user, "user", "", "`id` of the buyer")
@@ -37,7 +41,11 @@ func runToken(_ context.Context, in input) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	token, err := auth.Mint([]byte(f.key), f.issuer, f.audience, f.user, f.claims(), time.Now(), f.ttl)
+	key, err := f.signingKey()
+	if err != nil {
+		return err
+	}
+	token, err := key.Token(f.issuer, f.audience, f.user, f.claims(), time.Now(), f.ttl)
 	if err != nil {
 		return err
 	}
@@ -49,8 +57,8 @@ func (f tokenFlags) check() error {
 	switch {
 	case f.user == "":
 		return missing("user", "name the buyer")
-	case f.key == "":
-		return missing("jwt-hs256", "give the secret that gateways verify with")
+	case f.key == "" && f.keyFile == "":
+		return missing("jwt-hs256", "give the secret that gateways verify with, or a -key-file")
 	case f.issuer == "":
 		return missing("jwt-issuer", "name the issuer that gateways ask for")
 	case f.audience == "":
@@ -61,6 +69,22 @@ func (f tokenFlags) check() error {
 		return service.UsageErrorf("-account-created-at and -paid-orders must not be negative")
 	}
 	return nil
+}
+
+// signingKey is the private key of the file, if one is named, else the secret.
+func (f tokenFlags) signingKey() (auth.SigningKey, error) {
+	if f.keyFile == "" {
+		return auth.Secret([]byte(f.key))
+	}
+	text, err := os.ReadFile(f.keyFile)
+	if err != nil {
+		return auth.SigningKey{}, fmt.Errorf("cannot read the private key: %w", err)
+	}
+	key, err := auth.ParsePrivateKey(text, f.kid)
+	if err != nil {
+		return auth.SigningKey{}, fmt.Errorf("cannot read the private key of %s: %w", f.keyFile, err)
+	}
+	return key, nil
 }
 
 func (f tokenFlags) claims() sale.Claims {

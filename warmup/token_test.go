@@ -1,7 +1,14 @@
 package main
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +40,39 @@ func TestToken_GatewaysVerifyIt(t *testing.T) {
 	if _, err := verifier.Verify(token, time.Now().Add(121*time.Minute)); err == nil {
 		t.Error("the token outlives its ttl")
 	}
+}
+
+func TestToken_IsSignedWithAPrivateKeyToo(t *testing.T) {
+	t.Parallel()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := auth.ParseJWKS(fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"shop-1","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.NewVerifier(auth.VerifierConfig{PublicKeys: keys, Issuer: "shop", Audience: "sluice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, vars: map[string]string{"SLUICE_JWT_HS256": tokenKey, "SLUICE_JWT_ISSUER": "shop", "SLUICE_JWT_AUDIENCE": "sluice"}}
+	for kid, want := range map[string]bool{"shop-1": true, "": true, "shop-2": false} {
+		out := b.run("token", "-user", "ann", "-key-file", file, "-kid", kid)
+		if _, err := verifier.Verify(strings.TrimSpace(out), time.Now()); (err == nil) != want {
+			t.Errorf("with kid %q: %v", kid, err)
+		}
+	}
+	b.refuse("no unencrypted private key", "token", "-user", "ann", "-key-file", os.Args[0])
+	b.refuse("cannot read the private key", "token", "-user", "ann", "-key-file", file+".not")
 }
 
 func TestToken_NamesWhatIsMissing(t *testing.T) {

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	verifier, err := c.tokens.Verifier()
+	verifier, err := c.tokens.Open(log)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 // parts are what a worker works with, beside the connection to the stream.
 type parts struct {
 	points     *failpoint.Set
-	verifier   *auth.Verifier
+	verifier   *service.Tokens
 	signatures *auth.WebhookVerifier
 	store      *pgstore.Store // for orders
 	buyers     *pgstore.Store // for what buyers ask: it must not take the orders' connections
@@ -124,6 +124,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer dependencies.Start()()
+	defer p.verifier.Start(registry)()
 	defer context.AfterFunc(ctx, health.Drain)()
 	measures := lifecycle.NewMetrics(registry)
 	upkeep := lifecycle.NewUpkeep(measures, p.log)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -22,12 +23,13 @@ const (
 	MaxLeeway     = 5 * time.Minute // how long after its expiry a token may still be believed
 )
 
-// VerifierConfig says which tokens to believe. Every field but Leeway is needed.
+// VerifierConfig says which tokens to believe. Issuer, Audience and a key are needed.
 type VerifierConfig struct {
-	HS256Keys [][]byte // one, or two while the shop changes keys; at least 32 bytes each
-	Issuer    string   // the iss claim
-	Audience  string   // one of the aud claim
-	Leeway    time.Duration
+	HS256Keys  [][]byte    // one, or two while the shop changes keys; at least 32 bytes each
+	PublicKeys []PublicKey // what Replace replaces
+	Issuer     string      // the iss claim
+	Audience   string      // one of the aud claim
+	Leeway     time.Duration
 }
 
 // Identity is who a verified token speaks for.
@@ -39,15 +41,17 @@ type Identity struct {
 // Verifier verifies tokens. It may be used concurrently.
 type Verifier struct {
 	parser *jwt.Parser
-	keys   jwt.VerificationKeySet
 	config VerifierConfig
+	keys   atomic.Pointer[keyring]
 }
 
 // NewVerifier refuses a configuration that would leave a check out.
 func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	switch {
-	case len(c.HS256Keys) < 1 || len(c.HS256Keys) > 2:
-		return nil, fmt.Errorf("cannot verify tokens with %d keys: give one or two", len(c.HS256Keys))
+	case len(c.HS256Keys) == 0 && len(c.PublicKeys) == 0:
+		return nil, errors.New("cannot verify tokens without a key")
+	case len(c.HS256Keys) > 2:
+		return nil, fmt.Errorf("cannot verify tokens with %d secrets: give at most two", len(c.HS256Keys))
 	case c.Issuer == "" || c.Audience == "":
 		return nil, errors.New("cannot verify tokens without an issuer and an audience")
 	case c.Leeway < 0 || c.Leeway > MaxLeeway:
@@ -57,17 +61,25 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 		config: c,
 		// The claims are validated in Verify, at the caller's time.
 		parser: jwt.NewParser(
-			jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
+			jwt.WithValidMethods(algorithms()),
 			jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithoutClaimsValidation(),
 		),
 	}
+	keys := &keyring{public: c.PublicKeys}
 	for _, key := range c.HS256Keys {
 		if err := checkKey(key); err != nil {
 			return nil, fmt.Errorf("cannot verify tokens: %w", err)
 		}
-		v.keys.Keys = append(v.keys.Keys, bytes.Clone(key))
+		keys.secrets.Keys = append(keys.secrets.Keys, bytes.Clone(key))
 	}
+	v.keys.Store(keys)
 	return v, nil
+}
+
+// Replace puts other public keys in the place of those so far; secrets stay. One
+// goroutine at a time may call it.
+func (v *Verifier) Replace(public []PublicKey) {
+	v.keys.Store(&keyring{secrets: v.keys.Load().secrets, public: public})
 }
 
 // Verify returns who the token speaks for at now. Size, algorithm, signature, issuer,
@@ -86,7 +98,7 @@ func (v *Verifier) verify(token string, now time.Time) (Identity, error) {
 		return Identity{}, fmt.Errorf("it has more than %d bytes", maxTokenBytes)
 	}
 	claims := jwt.MapClaims{}
-	parsed, err := v.parser.ParseWithClaims(token, claims, func(*jwt.Token) (any, error) { return v.keys, nil })
+	parsed, err := v.parser.ParseWithClaims(token, claims, v.keys.Load().keyFor)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -111,26 +123,4 @@ func (v *Verifier) validator(now time.Time) *jwt.Validator {
 		jwt.WithIssuer(v.config.Issuer), jwt.WithAudience(v.config.Audience), jwt.WithLeeway(v.config.Leeway),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }),
 	)
-}
-
-// Mint issues a token for userID that expires ttl after now, for tests, the
-// demo and trying things; buyers' tokens come from the shop.
-func Mint(key []byte, issuer, audience, userID string, claims sale.Claims, now time.Time, ttl time.Duration) (string, error) {
-	if err := checkKey(key); err != nil {
-		return "", fmt.Errorf("cannot mint token: %w", err)
-	}
-	if err := sale.ValidateUserID(userID); err != nil {
-		return "", fmt.Errorf("cannot mint token: %w", err)
-	}
-	if ttl > MaxLifetime {
-		return "", fmt.Errorf("cannot mint token for %v: nobody takes one for more than %v", ttl, MaxLifetime)
-	}
-	body := writeClaims(claims)
-	body["iss"], body["aud"], body["sub"] = issuer, audience, userID
-	body["iat"], body["exp"] = now.Unix(), now.Add(ttl).Unix()
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, body).SignedString(key)
-	if err != nil {
-		return "", fmt.Errorf("cannot mint token: %w", err)
-	}
-	return token, nil
 }

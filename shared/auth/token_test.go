@@ -268,11 +268,16 @@ func FuzzVerify(f *testing.F) {
 	good := sign(f, jwt.SigningMethodHS256, tokenKey, goodClaims())
 	for _, seed := range []string{
 		good, good[1:], good + "\n", "", "..", "a.b.c", sign(f, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, goodClaims()),
-		sign(f, jwt.SigningMethodHS256, tokenKey, with("exp", 1e300)),
+		sign(f, jwt.SigningMethodHS256, tokenKey, with("exp", 1e300)), sign(f, jwt.SigningMethodHS256, tokenKey, lasting(25*time.Hour, "iat")),
 	} {
 		f.Add(seed)
 	}
-	v := newVerifier(f)
+	for _, s := range signers() {
+		f.Add(s.token(f, goodClaims(), nil))
+		f.Add(s.token(f, goodClaims(), map[string]any{"kid": 1}))
+		f.Add(s.token(f, with("iat", now.Unix()), map[string]any{"kid": nil, "crit": []string{"x"}}))
+	}
+	v := withPublicKeys(f, tokenKey)
 	f.Fuzz(func(t *testing.T, token string) {
 		id, err := v.Verify(token, now)
 		if err != nil {

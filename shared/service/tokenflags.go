@@ -12,7 +12,8 @@ const minSecret = 32
 
 // TokenFlags are the flags by which a process knows buyers' tokens.
 type TokenFlags struct {
-	Key, OldKey      string
+	Key, OldKey      string // one of Key and JWKSFile is needed
+	JWKSFile         string
 	Issuer, Audience string
 	Leeway           time.Duration
 }
@@ -21,6 +22,7 @@ type TokenFlags struct {
 func (t *TokenFlags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&t.Key, "jwt-hs256", "", "`secret` that buyers' tokens are signed with (HS256), at least 32 bytes")
 	fs.StringVar(&t.OldKey, "jwt-hs256-old", "", "`secret` that is believed too, while the shop changes from it to -jwt-hs256")
+	fs.StringVar(&t.JWKSFile, "jwks-file", "", "`file` with the public keys that buyers' tokens are signed with (a JWK set: RS256, ES256, EdDSA); changes of it are followed")
 	fs.StringVar(&t.Issuer, "jwt-issuer", "", "`issuer` that tokens must name")
 	fs.StringVar(&t.Audience, "jwt-audience", "", "`audience` that tokens must name")
 	fs.DurationVar(&t.Leeway, "jwt-leeway", 5*time.Second, "how far the issuer's clock may be off, at most 5m")
@@ -28,11 +30,17 @@ func (t *TokenFlags) Register(fs *flag.FlagSet) {
 
 // Check refuses what is missing.
 func (t *TokenFlags) Check() error {
-	if err := CheckSecret("jwt-hs256", t.Key); err != nil {
-		return err
+	switch {
+	case t.Key == "" && t.OldKey != "":
+		return UsageErrorf("-jwt-hs256 (%s) is missing beside -jwt-hs256-old", Variable("jwt-hs256"))
+	case t.Key == "" && t.JWKSFile == "":
+		return UsageErrorf("-jwt-hs256 (%s) or -jwks-file (%s) is missing: one of them must verify buyers' tokens", Variable("jwt-hs256"), Variable("jwks-file"))
 	}
-	if t.OldKey != "" {
-		if err := CheckSecret("jwt-hs256-old", t.OldKey); err != nil {
+	for _, secret := range []struct{ flag, value string }{{"jwt-hs256", t.Key}, {"jwt-hs256-old", t.OldKey}} {
+		if secret.value == "" {
+			continue
+		}
+		if err := CheckSecret(secret.flag, secret.value); err != nil {
 			return err
 		}
 	}
@@ -45,17 +53,6 @@ func (t *TokenFlags) Check() error {
 		return UsageErrorf("-jwt-leeway (%s) must be 0 to %v, is %v", Variable("jwt-leeway"), auth.MaxLeeway, t.Leeway)
 	}
 	return nil
-}
-
-// Verifier verifies tokens as the flags say. They must have passed Check.
-func (t *TokenFlags) Verifier() (*auth.Verifier, error) {
-	c := auth.VerifierConfig{Issuer: t.Issuer, Audience: t.Audience, Leeway: t.Leeway}
-	for _, key := range []string{t.Key, t.OldKey} {
-		if key != "" {
-			c.HS256Keys = append(c.HS256Keys, []byte(key))
-		}
-	}
-	return auth.NewVerifier(c)
 }
 
 // CheckSecret refuses a secret that could be guessed.
