@@ -10,7 +10,10 @@ require (
 	sluice/shared v0.0.0
 )
 
-require github.com/go-jose/go-jose/v4 v4.1.9 // indirect
+require (
+	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+)
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect

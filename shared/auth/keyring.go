@@ -20,10 +20,12 @@ func algorithms() []string {
 	return []string{jwt.SigningMethodHS256.Alg(), jwt.SigningMethodRS256.Alg(), jwt.SigningMethodES256.Alg(), jwt.SigningMethodEdDSA.Alg()}
 }
 
-// keyring are the keys of one moment.
+// keyring are the keys of one generation: a token that was verified with it is worth
+// nothing under the next.
 type keyring struct {
-	secrets jwt.VerificationKeySet
-	public  []PublicKey
+	generation uint64
+	secrets    jwt.VerificationKeySet
+	public     []PublicKey
 }
 
 // keyFor returns what the token's signature must be of. The token only chooses among

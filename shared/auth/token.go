@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -30,9 +31,11 @@ type VerifierConfig struct {
 	Issuer     string      // the iss claim
 	Audience   string      // one of the aud claim
 	Leeway     time.Duration
+	CacheSize  int // verified tokens remembered; 0 verifies every one each time it is shown
 }
 
-// Identity is who a verified token speaks for.
+// Identity is who a verified token speaks for. Several requests share one: nobody
+// changes what is in it.
 type Identity struct {
 	UserID string
 	Claims sale.Claims
@@ -43,6 +46,8 @@ type Verifier struct {
 	parser *jwt.Parser
 	config VerifierConfig
 	keys   atomic.Pointer[keyring]
+	cache  *tokenCache
+	counts tokenCounts
 }
 
 // NewVerifier refuses a configuration that would leave a check out.
@@ -57,8 +62,12 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	case c.Leeway < 0 || c.Leeway > MaxLeeway:
 		return nil, fmt.Errorf("cannot verify tokens with a leeway of %v: at most %v", c.Leeway, MaxLeeway)
 	}
+	cache, err := newTokenCache(c.CacheSize)
+	if err != nil {
+		return nil, err
+	}
 	v := &Verifier{
-		config: c,
+		config: c, cache: cache,
 		// The claims are validated in Verify, at the caller's time.
 		parser: jwt.NewParser(
 			jwt.WithValidMethods(algorithms()),
@@ -76,10 +85,11 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	return v, nil
 }
 
-// Replace puts other public keys in the place of those so far; secrets stay. One
-// goroutine at a time may call it.
+// Replace puts other public keys in the place of those so far; secrets stay. What was
+// verified before is verified anew. One goroutine at a time may call it.
 func (v *Verifier) Replace(public []PublicKey) {
-	v.keys.Store(&keyring{secrets: v.keys.Load().secrets, public: public})
+	so := v.keys.Load()
+	v.keys.Store(&keyring{generation: so.generation + 1, secrets: so.secrets, public: public})
 }
 
 // Verify returns who the token speaks for at now. Size, algorithm, signature, issuer,
@@ -88,6 +98,7 @@ func (v *Verifier) Replace(public []PublicKey) {
 func (v *Verifier) Verify(token string, now time.Time) (Identity, error) {
 	id, err := v.verify(token, now)
 	if err != nil {
+		v.counts.refused.Add(1)
 		return Identity{}, fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	return id, nil
@@ -97,25 +108,49 @@ func (v *Verifier) verify(token string, now time.Time) (Identity, error) {
 	if len(token) > maxTokenBytes {
 		return Identity{}, fmt.Errorf("it has more than %d bytes", maxTokenBytes)
 	}
-	claims := jwt.MapClaims{}
-	parsed, err := v.parser.ParseWithClaims(token, claims, v.keys.Load().keyFor)
+	keys := v.keys.Load()
+	remember := v.cache != nil && len(token) <= maxCachedBytes
+	var digest tokenDigest
+	if remember {
+		digest = sha256.Sum256([]byte(token))
+		if id, known := v.cache.find(digest, keys.generation, now); known {
+			v.counts.cached.Add(1)
+			return id, nil
+		}
+	}
+	b, err := v.examine(token, keys, now)
 	if err != nil {
 		return Identity{}, err
 	}
+	v.counts.verified.Add(1)
+	if remember {
+		v.cache.keep(digest, b)
+	}
+	return b.identity, nil
+}
+
+// examine verifies a token that nothing is known of.
+func (v *Verifier) examine(token string, keys *keyring, now time.Time) (believed, error) {
+	claims := jwt.MapClaims{}
+	parsed, err := v.parser.ParseWithClaims(token, claims, keys.keyFor)
+	if err != nil {
+		return believed{}, err
+	}
 	if _, critical := parsed.Header["crit"]; critical {
-		return Identity{}, errors.New("critical header extensions are not understood")
+		return believed{}, errors.New("critical header extensions are not understood")
 	}
 	if err := v.validator(now).Validate(claims); err != nil {
-		return Identity{}, err
+		return believed{}, err
 	}
 	valid, err := periodOf(claims, v.config.Leeway)
 	if err != nil {
-		return Identity{}, err
+		return believed{}, err
 	}
 	if !valid.holds(now) {
-		return Identity{}, errors.New("it is issued in the future, not valid yet, or expired")
+		return believed{}, errors.New("it is issued in the future, not valid yet, or expired")
 	}
-	return readIdentity(claims)
+	id, err := readIdentity(claims)
+	return believed{identity: id, valid: valid, generation: keys.generation}, err
 }
 
 func (v *Verifier) validator(now time.Time) *jwt.Validator {
@@ -123,4 +158,20 @@ func (v *Verifier) validator(now time.Time) *jwt.Validator {
 		jwt.WithIssuer(v.config.Issuer), jwt.WithAudience(v.config.Audience), jwt.WithLeeway(v.config.Leeway),
 		jwt.WithExpirationRequired(), jwt.WithTimeFunc(func() time.Time { return now }),
 	)
+}
+
+// tokenCounts count what became of tokens.
+type tokenCounts struct{ cached, verified, refused atomic.Uint64 }
+
+// TokenCounts are what became of the tokens that were shown so far.
+type TokenCounts struct {
+	Cached, Verified, Refused uint64
+	Remembered                int // now
+}
+
+// Counts reads the counts.
+func (v *Verifier) Counts() TokenCounts {
+	return TokenCounts{
+		Cached: v.counts.cached.Load(), Verified: v.counts.verified.Load(), Refused: v.counts.refused.Load(), Remembered: v.cache.len(),
+	}
 }

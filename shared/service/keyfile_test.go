@@ -70,7 +70,7 @@ func follow(t testing.TB, content string) *followed {
 	t.Helper()
 	f := &followed{t: t, path: filepath.Join(t.TempDir(), "keys.json"), log: &bytes.Buffer{}}
 	f.write(content)
-	flags := TokenFlags{JWKSFile: f.path, Issuer: "shop", Audience: "sluice"}
+	flags := TokenFlags{JWKSFile: f.path, Issuer: "shop", Audience: "sluice", Cache: 100}
 	var err error
 	if f.Tokens, err = flags.Open(slog.New(slog.NewTextHandler(f, nil))); err != nil {
 		t.Fatal(err)
@@ -242,6 +242,7 @@ func TestTokenFlags_NameWhatIsMissingOrWrong(t *testing.T) {
 		{[]string{"-jwt-hs256=short"}, "-jwt-hs256 (SLUICE_JWT_HS256)"},
 		{[]string{secret, "-jwt-hs256-old=short"}, "-jwt-hs256-old (SLUICE_JWT_HS256_OLD)"},
 		{[]string{secret, "-jwt-leeway=5m1s"}, "-jwt-leeway (SLUICE_JWT_LEEWAY)"},
+		{[]string{secret, "-token-cache=-1"}, "-token-cache (SLUICE_TOKEN_CACHE)"},
 		{[]string{"-jwks-file=" + file + ".not"}, "-jwks-file (SLUICE_JWKS_FILE)"},
 		{[]string{secret, "-jwks-file=/dev/null"}, "-jwks-file (SLUICE_JWKS_FILE)"},
 	} {

@@ -16,6 +16,7 @@ type TokenFlags struct {
 	JWKSFile         string
 	Issuer, Audience string
 	Leeway           time.Duration
+	Cache            int // verified tokens remembered
 }
 
 // Register adds the flags to fs.
@@ -26,6 +27,7 @@ func (t *TokenFlags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&t.Issuer, "jwt-issuer", "", "`issuer` that tokens must name")
 	fs.StringVar(&t.Audience, "jwt-audience", "", "`audience` that tokens must name")
 	fs.DurationVar(&t.Leeway, "jwt-leeway", 5*time.Second, "how far the issuer's clock may be off, at most 5m")
+	fs.IntVar(&t.Cache, "token-cache", 50_000, "verified tokens remembered, about 0.4 KB each, so that they are not verified each time they are shown; 0 is none")
 }
 
 // Check refuses what is missing.
@@ -51,6 +53,9 @@ func (t *TokenFlags) Check() error {
 	}
 	if t.Leeway < 0 || t.Leeway > auth.MaxLeeway {
 		return UsageErrorf("-jwt-leeway (%s) must be 0 to %v, is %v", Variable("jwt-leeway"), auth.MaxLeeway, t.Leeway)
+	}
+	if t.Cache < 0 || t.Cache > auth.MostTokens {
+		return UsageErrorf("-token-cache (%s) must be 0 to %d, is %d", Variable("token-cache"), auth.MostTokens, t.Cache)
 	}
 	return nil
 }

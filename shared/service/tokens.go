@@ -18,7 +18,7 @@ type Tokens struct {
 
 // Open reads the keys. The flags must have passed Check.
 func (t *TokenFlags) Open(log *slog.Logger) (*Tokens, error) {
-	c := auth.VerifierConfig{Issuer: t.Issuer, Audience: t.Audience, Leeway: t.Leeway}
+	c := auth.VerifierConfig{Issuer: t.Issuer, Audience: t.Audience, Leeway: t.Leeway, CacheSize: t.Cache}
 	for _, key := range []string{t.Key, t.OldKey} {
 		if key != "" {
 			c.HS256Keys = append(c.HS256Keys, []byte(key))
@@ -40,8 +40,10 @@ func (t *TokenFlags) Open(log *slog.Logger) (*Tokens, error) {
 	return opened, nil
 }
 
-// Start follows the JWKS file, if there is one, until stop, which waits.
+// Start exports what becomes of tokens and follows the JWKS file, if there is one, until
+// stop, which waits.
 func (t *Tokens) Start(reg prometheus.Registerer) (stop func()) {
+	t.export(reg)
 	if t.file == nil {
 		return func() {}
 	}
@@ -53,4 +55,20 @@ func (t *Tokens) Start(reg prometheus.Registerer) (stop func()) {
 		cancel()
 		following.Wait()
 	}
+}
+
+func (t *Tokens) export(reg prometheus.Registerer) {
+	for result, count := range map[string]func() float64{
+		"cached":   func() float64 { return float64(t.Counts().Cached) },
+		"verified": func() float64 { return float64(t.Counts().Verified) },
+		"refused":  func() float64 { return float64(t.Counts().Refused) },
+	} {
+		reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "sluice_tokens_total", ConstLabels: prometheus.Labels{"result": result},
+			Help: "Buyers' tokens that were shown, by whether they were known, verified anew, or refused.",
+		}, count))
+	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sluice_tokens_remembered", Help: "Verified tokens that are not verified again when they are shown again.",
+	}, func() float64 { return float64(t.Counts().Remembered) }))
 }
