@@ -148,6 +148,25 @@ func TestApply_LoadedSaleCannotChange(t *testing.T) {
 	b.run("verify", id)
 }
 
+func TestApply_AnnouncesTheTitleOfEachLanguage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	b.runKilled(pointApplied, "apply", b.file(saleText(id, opensLater, "")))
+	file := b.file(strings.Replace(saleText(id, opensLater, ""), "title: Phone", "title: {en: Phone, zh: 手机}", 1))
+	if out := b.run("apply", file); !strings.Contains(out, id+": updated title.zh") {
+		t.Errorf("output %q", out)
+	}
+	shown, _ := b.announced(id)
+	if shown.Title != "Phone" || shown.TitleIn("zh") != "手机" {
+		t.Errorf("the catalogue has the titles %q, %q", shown.Title, shown.Titles)
+	}
+	if out := b.run("apply", file); !strings.Contains(out, id+": unchanged\n") {
+		t.Errorf("output %q", out)
+	}
+	b.run("verify", id)
+}
+
 func TestApply_SaleThatIsNotLoadedMayChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ func applyOrder(configs []SaleConfig) ([]int, error) {
 }
 
 // canonical is c as Postgres keeps it, so that applying a file again finds no
-// difference: times and durations in microseconds, no nil list, allow list
+// difference: times and durations in microseconds, no nil list or map, allow list
 // sorted and without repeats.
 func canonical(c SaleConfig) SaleConfig {
 	c.OpensAt = c.OpensAt.UTC().Truncate(time.Microsecond)
@@ -85,6 +86,9 @@ func canonical(c SaleConfig) SaleConfig {
 	c.Hold = c.Hold.Truncate(time.Microsecond)
 	c.Eligibility.MinAccountAge = c.Eligibility.MinAccountAge.Truncate(time.Microsecond)
 	c.Eligibility.Tags = append([]string{}, c.Eligibility.Tags...)
+	titles := map[string]string{}
+	maps.Copy(titles, c.Titles)
+	c.Titles = titles
 	c.AllowList = append([]string{}, c.AllowList...)
 	slices.Sort(c.AllowList)
 	c.AllowList = slices.Compact(c.AllowList)
@@ -114,20 +118,20 @@ func applyOne(ctx context.Context, tx pgx.Tx, c SaleConfig) (Applied, error) {
 	return Applied{SaleID: c.ID, Change: Updated, Fields: fields}, updateSale(ctx, tx, c)
 }
 
-// saleArgs are the configured columns of sales as arguments $1 to $18.
+// saleArgs are the configured columns of sales as arguments $1 to $19.
 func saleArgs(c SaleConfig) []any {
 	return []any{
 		c.ID, c.Kind, c.Title, c.SKU, c.Total, c.PriceMinor, c.Currency, c.PerUserLimit, c.OpensAt, c.ClosesAt, c.Hold,
 		c.Mode, c.RebuyAfterRelease, c.Weight, c.Eligibility.MinAccountAge, c.Eligibility.MinPaidOrders,
-		c.Eligibility.Tags, c.Eligibility.HasAllowList,
+		c.Eligibility.Tags, c.Eligibility.HasAllowList, c.Titles,
 	}
 }
 
 func insertSale(ctx context.Context, tx pgx.Tx, c SaleConfig) (created bool, err error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO sales (sale_id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold,
-			mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+			mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list, titles)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 		ON CONFLICT (sale_id) DO NOTHING`, saleArgs(c)...)
 	if err != nil || tag.RowsAffected() == 0 {
 		return false, err
@@ -142,7 +146,7 @@ func updateSale(ctx context.Context, tx pgx.Tx, c SaleConfig) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE sales SET kind = $2, title = $3, sku = $4, total = $5, price = $6, currency = $7, per_user_limit = $8,
 			opens_at = $9, closes_at = $10, hold = $11, mode = $12, rebuy_after_release = $13, weight = $14,
-			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, rev = rev + 1
+			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, titles = $19, rev = rev + 1
 		WHERE sale_id = $1`, saleArgs(c)...)
 	if err != nil {
 		return err

@@ -42,6 +42,7 @@ func TestApply_CreatesThenLeavesAlone(t *testing.T) {
 		MinAccountAge: 720 * time.Hour, MinPaidOrders: 1, Tags: []string{"vip", "cn"}, HasAllowList: true,
 	}
 	phone.AllowList = []string{"zoe", "ann", "zoe"}
+	phone.Titles = map[string]string{"zh": "半价手机"}
 
 	want := []Applied{{SaleID: "watch", Change: Created}, {SaleID: "phone", Change: Created}}
 	if diff := cmp.Diff(want, apply(t, s, watch, phone)); diff != "" {
@@ -68,6 +69,7 @@ func TestApply_CreatesThenLeavesAlone(t *testing.T) {
 func everyField() map[string]func(*SaleConfig) {
 	return map[string]func(*SaleConfig){
 		"title":                       func(c *SaleConfig) { c.Title = "other" },
+		"title.zh":                    func(c *SaleConfig) { c.Titles = map[string]string{"zh": "手机"} },
 		"sku":                         func(c *SaleConfig) { c.SKU = "OTHER" },
 		"kind":                        func(c *SaleConfig) { c.Kind = sale.KindCoupon },
 		"total":                       func(c *SaleConfig) { c.Total++ },

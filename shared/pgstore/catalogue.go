@@ -15,7 +15,7 @@ import (
 // has none worth speaking of.
 const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit,
 	least(opens_at, closed_at - interval '1 millisecond'), least(closes_at, closed_at), hold,
-	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list,
+	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list, titles,
 	epoch, rev, paused, rebuilding, retired`
 
 func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
@@ -29,7 +29,7 @@ func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
 func entryFields(e *sale.Entry) []any {
 	return []any{&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
 		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
-		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList,
+		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList, &e.Titles,
 		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired}
 }
 

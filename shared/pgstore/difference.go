@@ -69,5 +69,10 @@ func changedFields(a, b sale.Sale) []string {
 			fields = append(fields, field.name)
 		}
 	}
+	for _, language := range sale.TitleLanguages()[1:] {
+		if a.Titles[language] != b.Titles[language] {
+			fields = append(fields, "title."+language)
+		}
+	}
 	return fields
 }

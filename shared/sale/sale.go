@@ -29,21 +29,22 @@ const (
 
 // Sale is one limited release as configured: a SKU at a price, in a window.
 type Sale struct {
-	ID                string        `json:"id"`
-	Kind              Kind          `json:"kind"`
-	Title             string        `json:"title"`
-	SKU               string        `json:"sku"`
-	Total             int64         `json:"total"`       // units configured at first load
-	PriceMinor        int64         `json:"price_minor"` // minor units of Currency
-	Currency          string        `json:"currency"`    // ISO 4217 letters
-	PerUserLimit      int           `json:"per_user_limit"`
-	OpensAt           time.Time     `json:"opens_at"`
-	ClosesAt          time.Time     `json:"closes_at"`
-	Hold              time.Duration `json:"hold_ns"` // time to pay
-	Mode              Mode          `json:"mode"`
-	RebuyAfterRelease bool          `json:"rebuy_after_release"`
-	Weight            int           `json:"weight"`
-	Eligibility       Eligibility   `json:"eligibility"`
+	ID                string            `json:"id"`
+	Kind              Kind              `json:"kind"`
+	Title             string            `json:"title"`
+	Titles            map[string]string `json:"titles,omitempty"` // by language beside that of Title; see TitleIn
+	SKU               string            `json:"sku"`
+	Total             int64             `json:"total"`       // units configured at first load
+	PriceMinor        int64             `json:"price_minor"` // minor units of Currency
+	Currency          string            `json:"currency"`    // ISO 4217 letters
+	PerUserLimit      int               `json:"per_user_limit"`
+	OpensAt           time.Time         `json:"opens_at"`
+	ClosesAt          time.Time         `json:"closes_at"`
+	Hold              time.Duration     `json:"hold_ns"` // time to pay
+	Mode              Mode              `json:"mode"`
+	RebuyAfterRelease bool              `json:"rebuy_after_release"`
+	Weight            int               `json:"weight"`
+	Eligibility       Eligibility       `json:"eligibility"`
 }
 
 // Entry is a sale as the catalogue announces it. Entries of one sale are

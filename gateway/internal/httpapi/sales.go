@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
+	"sluice/gateway/internal/language"
 	"sluice/shared/sale"
 )
 
@@ -35,7 +36,7 @@ type progressBody struct {
 
 const maxAgeOfSale = "public, max-age=1"
 
-func describe(s *catalog.Sale, now time.Time) saleBody {
+func describe(s *catalog.Sale, l language.Language, now time.Time) saleBody {
 	e := s.Entry()
 	snap, warm := s.Snapshot()
 	if !warm { // what the catalogue says, and nothing to be had
@@ -43,7 +44,7 @@ func describe(s *catalog.Sale, now time.Time) saleBody {
 	}
 	p, _ := s.Progress()
 	return saleBody{
-		ID: e.ID, Kind: e.Kind, Title: e.Title, SKU: e.SKU, Price: e.PriceMinor, Currency: e.Currency,
+		ID: e.ID, Kind: e.Kind, Title: e.TitleIn(l.Tag()), SKU: e.SKU, Price: e.PriceMinor, Currency: e.Currency,
 		PerUserLimit: e.PerUserLimit, Mode: e.Mode, State: s.State(now),
 		OpensAt: snap.OpensAt.UTC(), ClosesAt: snap.ClosesAt.UTC(),
 		Availability: sale.AvailabilityOf(snap.Stock, snap.Total),
@@ -53,26 +54,36 @@ func describe(s *catalog.Sale, now time.Time) saleBody {
 
 // listSales is GET /v1/sales.
 func (a *API) listSales(ctx *fasthttp.RequestCtx) {
-	now := a.Catalog.Clock()
+	now, l := a.Catalog.Clock(), languageOf(ctx)
 	bodies := []saleBody{}
 	for _, s := range a.Catalog.All() {
 		if !s.Entry().Retired {
-			bodies = append(bodies, describe(s, now))
+			bodies = append(bodies, describe(s, l, now))
 		}
 	}
-	tag := etag(bodies...)
-	writeCached(ctx, tag, maxAgeOfSale, "application/json", encode(map[string]any{"sales": bodies}))
+	writeSales(ctx, l, etag(l, bodies...), encode(map[string]any{"sales": bodies}))
 }
 
 // readSale is GET /v1/sales/{sale}.
 func (a *API) readSale(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
-	body := describe(s, s.Clock())
-	writeCached(ctx, etag(body), maxAgeOfSale, "application/json", encode(body))
+	l := languageOf(ctx)
+	body := describe(s, l, s.Clock())
+	writeSales(ctx, l, etag(l, body), encode(body))
 }
 
-// etag is over everything but the clock.
-func etag(bodies ...saleBody) string {
+func writeSales(ctx *fasthttp.RequestCtx, l language.Language, tag string, body []byte) {
+	ctx.Response.Header.Set(fasthttp.HeaderVary, language.Header)
+	writeCached(ctx, tag, maxAgeOfSale, "application/json", body)
+	if ctx.Response.StatusCode() == fasthttp.StatusOK { // a 304 does not say again what the client has
+		ctx.Response.Header.Set(fasthttp.HeaderContentLanguage, l.Tag())
+	}
+}
+
+// etag is over everything but the clock, and of one language: titles that are the
+// same in both do not make it the same answer.
+func etag(l language.Language, bodies ...saleBody) string {
 	h := fnv.New64a()
+	h.Write([]byte(l.Tag()))
 	for _, b := range bodies {
 		b.ServerTime = time.Time{}
 		h.Write(encode(b))

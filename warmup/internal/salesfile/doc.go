@@ -3,7 +3,8 @@
 //
 //	id                   [a-z0-9-]{1,64}; needed, and unique in the file
 //	kind                 goods; default goods
-//	title                1..200 characters, shown to buyers; default the id
+//	title                1..200 characters, shown to buyers; or a mapping of en,
+//	                     which is needed, and zh to such texts; default the id
 //	sku                  1..128 characters, for the order system; default the id
 //	total                units, 0..100000000; needed
 //	price                minor units of the currency for one unit, from 1; needed

@@ -117,6 +117,16 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 		{"id", "id: 1111", "sales[0].id: must be a text, is 1111; put it in quotes (line 2)"},
 		{"id", "id: ''", "sales[0].id: must have 1 to 200 characters, has 0 (line 2)"},
 		{"title", "title: \"a\\tb\"", "sales[0].title: must not have control characters, has U+0009 (line 3)"},
+		{"title", "title: [Phone]", "sales[0].title: must be a text, is a list; put it in quotes (line 3)"},
+		{"title", "title: {zh: 手机}", "sales[0].title.en: is missing (line 3)"},
+		{"title", "title: {}", "sales[0].title.en: is missing (line 3)"},
+		{"title", "title: {en: Phone, fr: Portable}", "sales[0].title.fr: unknown language; known are en, zh (line 3)"},
+		{"title", "title: {en: Phone, zh-CN: 手机}", "sales[0].title.zh-CN: unknown language; known are en, zh (line 3)"},
+		{"title", "title: {en: Phone, zh: 7}", "sales[0].title.zh: must be a text, is 7; put it in quotes (line 3)"},
+		{"title", "title: {en: Phone, zh: ''}", "sales[0].title.zh: must have 1 to 200 characters, has 0 (line 3)"},
+		{"title", "title: {en: Phone, zh: {a: b}}", "sales[0].title.zh: must be a text, is a mapping; put it in quotes (line 3)"},
+		{"title", "title:\n      en: Phone\n      zh: \"手\\t机\"", "sales[0].title.zh: must not have control characters, has U+0009 (line 5)"},
+		{"title", "title: {en: Phone, en: Phone}", `line 3: mapping key "en" already defined at [3:13]`},
 		{"title", "title:", "sales[0].title: must be a text, is nothing; put it in quotes (line 3)"},
 		{"sku", "sku: [a]", "sales[0].sku: must be a text, is a list; put it in quotes (line 4)"},
 		{"total", "total: -1", "sales[0].total: must be 0..100000000, is -1 (line 5)"},
@@ -179,6 +189,25 @@ func TestParse_SilentFieldsHaveDefaults(t *testing.T) {
 	}
 	if s := sales[0].Sale; s.Title != "phone" || s.SKU != "phone" || s.Currency != "CNY" || s.Mode != sale.ModeInstant || s.Hold != 15*time.Minute {
 		t.Errorf("got %+v", s)
+	}
+}
+
+func TestParse_TitlesByLanguage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[string]string{
+		"title: Phone":                            nil,
+		"title: {en: Phone}":                      nil,
+		"title: {zh: 半价手机, en: Phone}":            {"zh": "半价手机"},
+		"title:\n      en: Phone\n      zh: 半价手机": {"zh": "半价手机"},
+	} {
+		sales, err := salesfile.Parse([]byte(line("title", text)), users)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, sales[0].Titles); diff != "" || sales[0].Title != "Phone" {
+			t.Errorf("%s: title %q, others (-want +got):\n%s", text, sales[0].Title, diff)
+		}
 	}
 }
 
@@ -283,6 +312,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		full, minimal, "", "sales: []", "a: &x [*x]", "<<: *x", "{", "? a\n: b", "sales:\n- !!map {}", "%YAML 1.2\n---\nsales: ~",
 		line("hold", "hold: 1h2m3s"), line("eligibility", "eligibility: {tags: [a, b]}"), "{\"sales\": [{\"id\": \"a\"}]}", "sales: |\n  x\n",
+		line("title", "title: {en: Phone, zh: 手机}"), line("title", "title: {en: &a Phone, zh: *a}"),
 	} {
 		f.Add([]byte(seed))
 	}
@@ -295,6 +325,9 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, s := range sales {
+			if s.Title == "" || len(s.Titles) >= len(sale.TitleLanguages()) || s.Titles["en"] != "" {
+				t.Errorf("%q passes with the titles %q, %q", data, s.Title, s.Titles)
+			}
 			if sale.ValidateID(s.ID) != nil || s.Total < 0 || s.PerUserLimit < 1 || s.PerUserLimit > 20 || !s.OpensAt.Before(s.ClosesAt) || s.Kind != sale.KindGoods {
 				t.Errorf("%q passes as %+v", data, s)
 			}

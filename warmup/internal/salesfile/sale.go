@@ -61,7 +61,7 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "kind":
 		err = f.goods()
 	case "title":
-		s.Title, err = f.text(maxTitle)
+		err = readTitle(s, f.value)
 	case "sku":
 		s.SKU, err = f.text(maxSKU)
 	case "total":
