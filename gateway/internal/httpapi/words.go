@@ -43,6 +43,16 @@ const (
 	detailAskMyTickets
 	detailTicketUnreadable
 	detailHandOverUnknown
+	detailTooManyOfUser
+	detailConnectionsFull
+	detailConnectionsOfAddress
+	detailFramedTwice
+	detailFollowersFull
+	detailUserHeaderOnce    // header
+	detailUserHeaderInvalid // header
+	detailSendJSON
+	detailFieldInvalid // field
+	detailPaymentNotStored
 	details = iota // how many
 )
 
