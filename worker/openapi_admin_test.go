@@ -69,7 +69,7 @@ func letterBody(r sale.Reservation) []byte {
 func (w *world) addSale(id string) {
 	w.t.Helper()
 	config := w.entry.Sale
-	config.ID = id
+	config.ID, config.Titles = id, map[string]string{"zh": "手机"}
 	_, err := w.store.Apply(w.context(), []pgstore.SaleConfig{{Sale: config}})
 	w.must(err)
 }
@@ -220,6 +220,7 @@ func TestOpenAPI_EveryAnswerToAnOperator(t *testing.T) {
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales/"+strings.Repeat("x", 65), ""), 404, "/problems/no-such-sale")
 	w.addSale("cold")
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales/cold", ""), 200, `"state":"not_loaded"`)
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales/cold", ""), 200, `"title":"Phone","titles":{"zh":"手机"}`)
 	w.wantAnswer(w.operate(ops, "POST", "/admin/v1/sales/cold/stock", `{"adjustment_id":"b","delta":1}`), 409, "/problems/not-loaded")
 	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales/cold/audit", ""), 409, "/problems/not-loaded")
 	w.wantAnswer(w.operate(ops, "POST", "/admin/v1/sales/cold/rebuild", ""), 409, "/problems/not-loaded")

@@ -37,29 +37,30 @@ const (
 
 // saleBody is a sale as an operator sees it.
 type saleBody struct {
-	ID           string          `json:"id"`
-	State        string          `json:"state"`
-	Kind         sale.Kind       `json:"kind"`
-	Title        string          `json:"title"`
-	SKU          string          `json:"sku"`
-	Price        int64           `json:"price"` // minor units of currency
-	Currency     string          `json:"currency"`
-	PerUserLimit int             `json:"per_user_limit"`
-	Mode         sale.Mode       `json:"mode"`
-	Hold         float64         `json:"hold_seconds"`
-	Rebuy        bool            `json:"rebuy_after_release"`
-	Weight       int             `json:"weight"`
-	Eligibility  eligibilityBody `json:"eligibility"`
-	OpensAt      time.Time       `json:"opens_at"`
-	ClosesAt     time.Time       `json:"closes_at"`
-	Epoch        int64           `json:"epoch"`
-	Rev          int64           `json:"rev"`
-	Paused       bool            `json:"paused"`
-	Rebuilding   bool            `json:"rebuilding"`
-	Retired      bool            `json:"retired"`
-	Postgres     postgresBody    `json:"postgres"`
-	RedisState   string          `json:"redis_state"`
-	Redis        *redisBody      `json:"redis"` // null unless live
+	ID           string            `json:"id"`
+	State        string            `json:"state"`
+	Kind         sale.Kind         `json:"kind"`
+	Title        string            `json:"title"`
+	Titles       map[string]string `json:"titles,omitempty"` // by other languages
+	SKU          string            `json:"sku"`
+	Price        int64             `json:"price"` // minor units of currency
+	Currency     string            `json:"currency"`
+	PerUserLimit int               `json:"per_user_limit"`
+	Mode         sale.Mode         `json:"mode"`
+	Hold         float64           `json:"hold_seconds"`
+	Rebuy        bool              `json:"rebuy_after_release"`
+	Weight       int               `json:"weight"`
+	Eligibility  eligibilityBody   `json:"eligibility"`
+	OpensAt      time.Time         `json:"opens_at"`
+	ClosesAt     time.Time         `json:"closes_at"`
+	Epoch        int64             `json:"epoch"`
+	Rev          int64             `json:"rev"`
+	Paused       bool              `json:"paused"`
+	Rebuilding   bool              `json:"rebuilding"`
+	Retired      bool              `json:"retired"`
+	Postgres     postgresBody      `json:"postgres"`
+	RedisState   string            `json:"redis_state"`
+	Redis        *redisBody        `json:"redis"` // null unless live
 }
 
 type eligibilityBody struct {
@@ -176,7 +177,7 @@ func (c call) describe(ctx context.Context, st sale.Standing) saleBody {
 func bodyOf(st sale.Standing) saleBody {
 	tags := append([]string{}, st.Eligibility.Tags...)
 	return saleBody{
-		ID: st.ID, State: st.Describe(sale.Snapshot{}, time.Now()), Kind: st.Kind, Title: st.Title, SKU: st.SKU, Price: st.PriceMinor, Currency: st.Currency,
+		ID: st.ID, State: st.Describe(sale.Snapshot{}, time.Now()), Kind: st.Kind, Title: st.Title, Titles: st.Titles, SKU: st.SKU, Price: st.PriceMinor, Currency: st.Currency,
 		PerUserLimit: st.PerUserLimit, Mode: st.Mode, Hold: st.Hold.Seconds(), Rebuy: st.RebuyAfterRelease, Weight: st.Weight,
 		Eligibility: eligibilityBody{
 			MinAccountAge: st.Eligibility.MinAccountAge.Seconds(), MinPaidOrders: st.Eligibility.MinPaidOrders,
