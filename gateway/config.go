@@ -28,7 +28,6 @@ type config struct {
 	maxConnections      int
 	waiters             int
 	funnel              funnel.Config
-	address             funnel.AddressConfig
 	limits              limits
 }
 
@@ -61,9 +60,6 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.Float64Var(&c.funnel.AdmitSaleRate, "admit-sale-rate", 0, "most attempts a second of any one sale let through; 0 is unlimited")
 	fs.DurationVar(&c.funnel.AdmitWait, "admit-wait", 200*time.Millisecond, "most time that an attempt waits to be let through")
 	fs.DurationVar(&c.funnel.InstantBudget, "instant-budget", time.Second, "most time that an instant sale's attempt waits for its outcome")
-	fs.Float64Var(&c.address.Rate, "address-rate", 50, "attempts a second of one client address; 0 is unlimited")
-	fs.IntVar(&c.address.Burst, "address-burst", 100, "attempts at once of one client address")
-	fs.IntVar(&c.address.Clients, "address-clients", 100_000, "client addresses remembered")
 	c.limits.register(fs)
 	fs.IntVar(&c.waiters, "ticket-waiters", 0, "most reads of tickets that wait at a time; 0 is half of the connections, and more is refused")
 	if err := service.Parse(fs, args, getenv); err != nil {
@@ -122,7 +118,7 @@ func (c config) check() error {
 	case c.horizon < 0 || c.forgetAfter < 0:
 		return service.UsageErrorf("-warm-horizon (SLUICE_WARM_HORIZON) and -forget-after (SLUICE_FORGET_AFTER) must not be negative")
 	}
-	if err := errors.Join(c.funnel.Check(), c.address.Check()); err != nil {
+	if err := errors.Join(c.funnel.Check(), c.limits.check()); err != nil {
 		return service.UsageErrorf("%v", err)
 	}
 	return nil

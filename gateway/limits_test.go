@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sluice/shared/sale"
 	"sluice/shared/service"
 )
 
@@ -56,4 +57,29 @@ func TestRun_TrustedProxiesAreNetworks(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+}
+
+func TestUserLimit_TooManyAttemptsOfOneBuyerFromAnywhere(t *testing.T) {
+	t.Parallel()
+	s := sharedStores(t)
+	e := s.sell(t, 20, func(e *sale.Sale) { e.PerUserLimit = 5 })
+	g := s.startReady(t, "-user-rate", "0.1", "-user-burst", "2", "-address-rate", "100", "-trusted-proxies", "127.0.0.1")
+	g.untilWarm(e.ID)
+	g.expectStatus(g.attempt(e.ID, "ada", from("203.0.113.1"), header("Idempotency-Key", "a")), http.StatusAccepted)
+	g.expectStatus(g.attempt(e.ID, "ada", from("203.0.113.2"), header("Idempotency-Key", "b")), http.StatusAccepted)
+	got := g.attempt(e.ID, "ada", from("203.0.113.3"), header("Idempotency-Key", "c"))
+	g.expect(got, http.StatusTooManyRequests, "too-many-requests")
+	for name, want := range map[string]string{"Retry-After": "10", "RateLimit": `"user";r=0;t=10`, "RateLimit-Policy": `"user";q=2;w=20`} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s: %s, want %s", name, got.header.Get(name), want)
+		}
+	}
+	g.expectStatus(g.attempt(e.ID, "bob", from("203.0.113.3")), http.StatusAccepted)
+	if mine := g.do(http.MethodGet, "/v1/sales/"+e.ID+"/tickets/me", "ada"); mine.status != http.StatusOK {
+		t.Errorf("reading tickets: %s", mine.raw)
+	}
+	g.until("counted", func() bool {
+		_, text := g.opsGet("/metrics")
+		return strings.Contains(text, `sluice_funnel_exits_total{layer="user",outcome="too_many"} 1`+"\n")
+	})
 }

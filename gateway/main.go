@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -139,9 +138,9 @@ func (g *gateway) openRedis() (err error) {
 
 // open builds the funnel and the API in front of it.
 func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
-	address, err := funnel.NewAddressLimit(g.config.address)
+	address, users, err := g.config.limits.open()
 	if err != nil {
-		return nil, nil, fmt.Errorf("cannot limit addresses: %w", err)
+		return nil, nil, err
 	}
 	exits := funnel.NewExits(g.registry)
 	reader := tickets.NewReader(g.reads, g.waiters, g.config.readPool, 2*g.config.redisTimeout)
@@ -151,10 +150,10 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 		Name: "sluice_sales_not_live", Help: "Sales that nobody can buy here: Redis does not hold their announced epoch, or it is being loaded.",
 	}, func() float64 { return float64(g.sales.NotLive()) }))
 	f := funnel.New(g.config.funnel, funnel.Parts{
-		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Failpoints: g.points,
+		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Users: users, Failpoints: g.points,
 		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})
 	api := httpapi.New(httpapi.Parts{
-		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Log: g.log})
+		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Users: users, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Log: g.log})
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_sales_known", Help: "Sales that this gateway knows by heart, retired ones too until they are forgotten.",
 	}, func() float64 { return float64(g.sales.Len()) }))

@@ -56,6 +56,7 @@ const (
 	LayerRequest                  // path, sale, key and body are well formed
 	LayerMemory                   // sold-out, window and pause, from memory
 	LayerToken                    // who is asking
+	LayerUser                     // attempts of one buyer
 	LayerEligibility              // may they ask
 	LayerAdmission                // bounded queue in front of the script
 	LayerReserve                  // dedupe and deduct in Redis
@@ -65,7 +66,7 @@ const (
 )
 
 var layerNames = [numLayers]string{
-	"address", "request", "memory", "token", "eligibility", "admission", "reserve", "hand_over", "instant",
+	"address", "request", "memory", "token", "user", "eligibility", "admission", "reserve", "hand_over", "instant",
 }
 
 // String returns the layer's label in metrics and reports.

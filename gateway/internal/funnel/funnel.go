@@ -89,6 +89,7 @@ type Funnel struct {
 	news     Broadcaster
 	outcomes Outcomes
 	verifier Verifier
+	users    *UserLimit
 	points   Failpoints
 	exits    *Exits
 	calls    *Calls
@@ -107,6 +108,7 @@ type Parts struct {
 	News       Broadcaster
 	Outcomes   Outcomes
 	Verifier   Verifier
+	Users      *UserLimit
 	Failpoints Failpoints
 	Exits      *Exits
 	Calls      *Calls
@@ -115,7 +117,7 @@ type Parts struct {
 
 // New builds a funnel. The configuration must have passed Check.
 func New(c Config, p Parts) *Funnel {
-	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, news: p.News, outcomes: p.Outcomes, verifier: p.Verifier, points: p.Failpoints,
+	return &Funnel{config: c, stock: p.Stock, queue: p.Queue, news: p.News, outcomes: p.Outcomes, verifier: p.Verifier, users: p.Users, points: p.Failpoints,
 		exits: p.Exits, calls: p.Calls, log: p.Log, admission: newAdmission(c), shares: &shares{perSecond: c.AdmitRate, places: c.TotalLine}}
 }
 
@@ -126,6 +128,8 @@ type Result struct {
 	UserID  string       // once the token was verified
 	Ticket  sale.Ticket  // zero unless HasTicket
 	Refusal sale.Refusal // with NotEligible
+
+	RetryAfter time.Duration // with TooMany
 }
 
 // Left reports whether the attempt left the funnel; the zero Result passes it on.
@@ -148,6 +152,9 @@ func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
 	now := s.Clock()
 	id, refused := f.identify(token, s.Now(now))
 	if refused.Left() {
+		return refused
+	}
+	if refused = f.bound(id.UserID, now); refused.Left() {
 		return refused
 	}
 	if refused = f.judge(s, id, now); refused.Left() {

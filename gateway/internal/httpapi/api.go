@@ -21,6 +21,7 @@ type Parts struct {
 	Catalog  *catalog.Catalog
 	Proxies  client.Proxies
 	Address  *funnel.AddressLimit
+	Users    *funnel.UserLimit
 	Funnel   *funnel.Funnel
 	Exits    *funnel.Exits
 	Tickets  *tickets.Reader

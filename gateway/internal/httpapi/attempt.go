@@ -24,7 +24,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	a.Exits.Enter(sale.LayerAddress)
 	if retry, ok := a.Address.Allow(a.clientOf(ctx), now); !ok {
 		a.Exits.Leave(sale.LayerAddress, sale.TooMany)
-		a.tooMany(ctx, retry)
+		tooMany(ctx, sale.LayerAddress, a.Address.Policy(), retry)
 		return
 	}
 	a.Exits.Enter(sale.LayerRequest)
@@ -51,6 +51,8 @@ func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result)
 	switch {
 	case r.Outcome == sale.Unauthenticated:
 		unauthenticated(ctx)
+	case r.Outcome == sale.TooMany:
+		tooMany(ctx, r.Layer, a.Users.Policy(), r.RetryAfter)
 	case r.Outcome == sale.NotEligible:
 		notEligible(r.Refusal).write(ctx)
 	case r.HasTicket():

@@ -129,15 +129,6 @@ func methodNotAllowed(ctx *fasthttp.RequestCtx, allow string) {
 	newProblem(kindMethodNotAllowed, detailOtherMethods).write(ctx)
 }
 
-// tooMany refuses a client address that is over its limit.
-func (a *API) tooMany(ctx *fasthttp.RequestCtx, retry time.Duration) {
-	ctx.Response.Header.Set("RateLimit-Policy", a.Address.Policy())
-	ctx.Response.Header.Set("RateLimit", `"address";r=0;t=`+strconv.Itoa(seconds(retry)))
-	tooManyOfAddress.write(ctx, seconds(retry))
-}
-
-var tooManyOfAddress = prepare(newProblem(kindTooManyRequests, detailTooManyOfAddress))
-
 func unavailable(d detail) problem {
 	p := newProblem(kindUnavailable, d)
 	p.retryAfter = 1
