@@ -73,7 +73,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 
 // shareConnections keeps those who wait from keeping those out who attempt.
 func (c *config) shareConnections() (err error) {
-	if c.maxConnections, err = connections(c.maxConnections); err != nil {
+	if c.maxConnections, err = mostConnections(c.maxConnections); err != nil {
 		return err
 	}
 	most := max(1, c.maxConnections/2)

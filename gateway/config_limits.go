@@ -14,6 +14,7 @@ import (
 type limits struct {
 	proxies       client.Proxies
 	address, user funnel.LimitConfig
+	perAddress    int // connections
 }
 
 func (l *limits) register(fs *flag.FlagSet) {
@@ -25,9 +26,16 @@ func (l *limits) register(fs *flag.FlagSet) {
 	fs.Float64Var(&l.user.Rate, "user-rate", 10, "attempts a second of one buyer, from all addresses; 0 is unlimited")
 	fs.IntVar(&l.user.Burst, "user-burst", 20, "attempts at once of one buyer")
 	fs.IntVar(&l.user.Clients, "user-clients", 100_000, "buyers remembered for that")
+	fs.IntVar(&l.perAddress, "max-connections-per-address", 256, "most public connections of one client address, others are refused; 0 is unlimited, and trusted proxies have no such limit")
 }
 
-func (l *limits) check() error { return errors.Join(l.address.Check(), l.user.Check()) }
+func (l *limits) check() error {
+	err := errors.Join(l.address.Check(), l.user.Check())
+	if l.perAddress < 0 {
+		err = errors.Join(err, fmt.Errorf("-max-connections-per-address must not be negative, is %d", l.perAddress))
+	}
+	return err
+}
 
 // open makes the limits of attempts; those that are off are nil.
 func (l *limits) open() (*funnel.AddressLimit, *funnel.UserLimit, error) {

@@ -21,9 +21,9 @@ const reservedFiles = 256
 // has the descriptors.
 const usualConnections = 10_000
 
-// connections is how many public connections the process can take: asked, or when
+// mostConnections is how many public connections the process can take: asked, or when
 // that is 0 as many as is usual. More than there are descriptors for is refused.
-func connections(asked int) (int, error) {
+func mostConnections(asked int) (int, error) {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		return 0, fmt.Errorf("cannot read the limit of open files: %w", err)

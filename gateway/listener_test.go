@@ -39,10 +39,10 @@ func TestListener_OutlivesAShortageAndEndsWhenClosed(t *testing.T) {
 
 func TestRun_MoreConnectionsThanOpenFilesIsRefused(t *testing.T) {
 	t.Parallel()
-	if n, err := connections(0); err != nil || n < 1 || n > usualConnections {
+	if n, err := mostConnections(0); err != nil || n < 1 || n > usualConnections {
 		t.Errorf("usual: %d, %v", n, err)
 	}
-	_, err := connections(1 << 40)
+	_, err := mostConnections(1 << 40)
 	if err == nil || !strings.Contains(err.Error(), "-max-connections") || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("error %v", err)
 	}

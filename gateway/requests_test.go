@@ -164,6 +164,15 @@ func TestRequest_MalformedIsInvalid(t *testing.T) {
 		"NUL in a name":         head + "Idempotency\x00-Key: a\r\n\r\n",
 		"negative length":       head + "Content-Length: -1\r\n\r\n",
 		"length is no number":   head + "Content-Length: two\r\n\r\n",
+		"length and chunks":     head + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"chunks and length":     head + "transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"length, and as it is":  head + "Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}",
+		"as it is":              head + "Transfer-Encoding: identity\r\n\r\n{}",
+		"an unknown encoding":   head + "Transfer-Encoding: gzip\r\n\r\n{}",
+		"two encodings":         head + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"a list of encodings":   head + "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"two equal lengths":     head + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+		"two hosts":             head + "Host: y\r\n\r\n",
 		"two lengths":           head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
 		"chunk is no number":    head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
 		"space before a colon":  head + "Idempotency-Key : a\r\n\r\n",
@@ -197,13 +206,25 @@ func TestRequest_ThatDoesNotArriveIsATimeout(t *testing.T) {
 
 func TestConnections_OverTheLimitAreToldSo(t *testing.T) {
 	t.Parallel()
-	g := sharedStores(t).startReady(t, "-max-connections", "1")
-	first := g.dial()
-	defer first.Close()
-	_, err := io.WriteString(first, "GET /v1/sales HTTP/1.1\r\nHost: x\r\n\r\n")
+	s := sharedStores(t)
+	e := s.sell(t, 5)
+	g := s.startReady(t, "-max-connections", "1")
+	g.untilWarm(e.ID)
+	ticket := g.attempt(e.ID, "ada", func(r *http.Request) { r.Close = true }).text("ticket")
+	g.until("the place is free", func() bool { return g.taken() == 0 })
+	waits := g.dial()
+	defer waits.Close()
+	_, err := fmt.Fprintf(waits, "GET /v1/tickets/%s?wait=20 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", ticket, token(t, "ada", sale.Claims{}))
 	must(t, err)
-	g.expectStatus(g.read(first, http.MethodGet, "/v1/sales"), http.StatusOK) // and stays open
-	g.expectStatus(g.raw(http.MethodGet, "", ""), http.StatusServiceUnavailable)
+	g.until("it waits", func() bool {
+		_, metrics := g.opsGet("/metrics")
+		return strings.Contains(metrics, "sluice_ticket_waiters 1\n")
+	})
+	got := g.raw(http.MethodGet, "", "GET /v1/sales HTTP/1.1\r\nHost: x\r\n\r\n")
+	g.expect(got, http.StatusServiceUnavailable, "busy")
+	if got.header.Get("Retry-After") != "1" {
+		t.Errorf("headers %v", got.header)
+	}
 }
 
 func TestPaths_HaveOneSpelling(t *testing.T) {

@@ -145,7 +145,7 @@ func (s *stores) start(t *testing.T, extra ...string) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &running{t: t, url: "http://" + public.Addr(), ops: "http://" + ops.Addr(), stop: cancel, done: make(chan error, 1)}
 	args := append([]string{"-listen", public.Addr(), "-ops-listen", ops.Addr(), "-redis-url", s.redisURL, "-nats-url", s.natsURL,
-		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s", "-address-rate", "0", "-user-rate", "0"}, extra...)
+		"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey, "-drain", "0s", "-address-rate", "0", "-user-rate", "0", "-max-connections-per-address", "0"}, extra...)
 	log := &lockedBuffer{}
 	go func() {
 		g.done <- runAt(ctx, args, func(name string) string { return s.env[name] }, log, clockAhead(s.ahead))

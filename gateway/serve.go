@@ -6,12 +6,20 @@ import (
 	"net"
 	"time"
 
+	"sluice/gateway/internal/connections"
 	"sluice/gateway/internal/httpapi"
 	"sluice/shared/service"
 )
 
 // shutdownTimeout bounds how long requests in flight may take to finish.
 const shutdownTimeout = 10 * time.Second
+
+// places are the connections that buyers may have.
+func (g *gateway) places() *connections.Places {
+	full, tooMany := httpapi.RefusedConnections()
+	return connections.New(connections.Config{Most: g.config.maxConnections, PerAddress: g.config.limits.perAddress,
+		Proxies: g.config.limits.proxies, Full: full, TooMany: tooMany}, g.registry)
+}
 
 // serve answers buyers until ctx ends, then drains: unready first, serve on while
 // whoever routes requests here notices, finish what is in flight.
@@ -20,9 +28,11 @@ func (g *gateway) serve(ctx context.Context, api *httpapi.API, health *service.H
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (flag -listen): %w", g.config.listen, err)
 	}
+	places := g.places()
+	defer places.Wait()
 	server := httpapi.NewServer(api, g.config.maxConnections)
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(newPatient(listener, g.registry, g.log)) }()
+	go func() { failed <- server.Serve(places.Listen(newPatient(listener, g.registry, g.log))) }()
 	warm.listening.Done()
 	g.log.Info("gateway serves", "address", listener.Addr().String())
 	select {

@@ -58,6 +58,8 @@ func (a *API) Handle(ctx *fasthttp.RequestCtx) {
 	}
 	path := ctx.Path()
 	switch {
+	case framedTwice(ctx):
+		refuseFraming(ctx)
 	case !spelled(ctx):
 		notFound(ctx)
 	case bytes.HasPrefix(path, []byte("/v1/sales/")):

@@ -12,21 +12,29 @@ import (
 const (
 	maxBody    = 8 << 10 // bytes; an attempt has none
 	maxHeaders = 8 << 10 // bytes
+	serverName = "sluice"
+
+	readTimeout  = 5 * time.Second  // of a request, from its first byte; of a new connection's first, from the start
+	writeTimeout = 10 * time.Second // of an answer, from when it is ready; a stream sets its own
+	idleTimeout  = 60 * time.Second // until the next request
 )
 
 // NewServer wraps the API in a fasthttp server that bounds what one client can
-// cost: sizes, times and the number of connections.
+// cost: sizes and times. Who gets a connection at all is for the listener to say;
+// the server takes twice as many as there are places, because it goes on counting one
+// for a moment after it is closed, and what it refuses itself it refuses in plain text.
 func NewServer(a *API, maxConnections int) *fasthttp.Server {
 	return &fasthttp.Server{
-		Handler:               a.Handle,
+		Handler:               a.answering,
+		ConnState:             awaiting,
 		ErrorHandler:          badRequest,
-		Name:                  "sluice",
-		ReadTimeout:           5 * time.Second,
-		WriteTimeout:          10 * time.Second,
-		IdleTimeout:           60 * time.Second,
+		Name:                  serverName,
+		ReadTimeout:           readTimeout,
+		WriteTimeout:          writeTimeout,
+		IdleTimeout:           idleTimeout,
 		MaxRequestBodySize:    maxBody,
 		ReadBufferSize:        maxHeaders,
-		Concurrency:           maxConnections,
+		Concurrency:           2 * maxConnections,
 		NoDefaultServerHeader: true,
 		NoDefaultDate:         true,
 		NoDefaultContentType:  true,

@@ -48,6 +48,7 @@ func (i Info) gatewayEnv(ticketKey string, drain time.Duration) []string {
 		"SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
 		"SLUICE_ADDRESS_RATE=0", // all traffic here has one address
 		"SLUICE_USER_RATE=0",    // and buyers who click as often as a test wants
+		"SLUICE_MAX_CONNECTIONS_PER_ADDRESS=0",
 		"SLUICE_DRAIN="+drain.String())
 }
 
