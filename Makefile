@@ -10,7 +10,7 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo test long up bench pace lint clean
+.PHONY: help setup build build-race demo test long up bench pace slow lint clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,9 @@ bench: setup build ## Measure what a second holds, beside baselines, into out/be
 
 pace: setup build ## Measure whether workers find the right pace, into out/pace
 	bin/loadtest pace
+
+slow: setup build ## Measure what honest clients notice of 10,000 slow ones, into out/slow
+	bin/loadtest slow
 
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.
