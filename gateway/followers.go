@@ -12,7 +12,8 @@ import (
 // followers keep what the gateway knows current for as long as it lives: entries
 // and hints from NATS, snapshots and its own view of the stores.
 type followers struct {
-	replayed chan struct{} // closed once the catalogue was read whole
+	replayed chan struct{}   // closed once the catalogue was read whole
+	reading  backlog.Reading // of sales
 	cancel   context.CancelFunc
 	owned    sync.WaitGroup
 }
@@ -21,7 +22,7 @@ type followers struct {
 // catalogue that can no longer be followed ends the gateway.
 func (g *gateway) follow(end func(error)) (*followers, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	f := &followers{replayed: make(chan struct{}), cancel: cancel}
+	f := &followers{replayed: make(chan struct{}), cancel: cancel, reading: backlog.Reading{Redis: g.stock, Watch: g.backlog}}
 	hints := []func() (func(), error){
 		func() (func(), error) { return g.queue.SubscribeProgress(g.sales.Progress) },
 		func() (func(), error) { return g.queue.SubscribeSnapshots(g.heard) },
@@ -43,8 +44,7 @@ func (g *gateway) follow(end func(error)) (*followers, error) {
 			end(fmt.Errorf("cannot follow the catalogue: %w", err))
 		}
 	})
-	reading := backlog.Reading{Redis: g.stock, Watch: g.backlog}
-	f.owned.Go(func() { g.sales.Refresh(ctx, reading, g.config.refresh, g.config.forgetAfter, g.log) })
+	f.owned.Go(func() { g.sales.Refresh(ctx, f.reading, g.config.refresh, g.config.forgetAfter, g.log) })
 	f.owned.Go(func() { g.backlog.Run(ctx) })
 	return f, nil
 }

@@ -127,11 +127,11 @@ func (g *gateway) keys() (err error) {
 }
 
 func (g *gateway) openRedis() (err error) {
-	c := redisstock.Config{URL: g.config.redisURL, PoolSize: g.config.redisPool, MinIdle: g.config.redisPool / 2, Timeout: g.config.redisTimeout}
+	c := redisstock.Config{URL: g.config.redisURL, PoolSize: g.config.redisPool, MinIdle: g.config.redisPool, Timeout: g.config.redisTimeout}
 	if g.stock, err = redisstock.Open(c); err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
-	c.PoolSize, c.MinIdle = g.config.readPool, g.config.readPool/2
+	c.PoolSize, c.MinIdle = g.config.readPool, g.config.readPool
 	g.reads, err = redisstock.Open(c)
 	return err
 }

@@ -73,15 +73,7 @@ func (w *warmUp) catalogue(ctx context.Context, f *followers) error {
 		return err
 	}
 	return w.loaded.Until(ctx, w.log, func(ctx context.Context) error {
-		var cause error
-		for _, s := range w.sales.All() {
-			if _, warm := s.Snapshot(); !warm {
-				cause = errors.Join(cause, s.Refresh(ctx, w.stock))
-			}
-		}
-		if err := w.sales.Warm(w.now(), w.config.horizon); err != nil {
-			return errors.Join(err, cause)
-		}
-		return nil
+		w.sales.ReadUnread(ctx, f.reading, w.log)
+		return w.sales.Warm(w.now(), w.config.horizon)
 	})
 }

@@ -95,9 +95,22 @@ func (c *Client) Dialled(ctx context.Context) error {
 	return nil
 }
 
-// LoadScripts puts every script into Redis's cache, so that no attempt pays for it.
+// LoadScripts puts every script that is not there into Redis's cache, so that no attempt
+// pays for it.
 func (c *Client) LoadScripts(ctx context.Context) error {
-	for _, s := range lua.All() {
+	all := lua.All()
+	hashes := make([]string, len(all))
+	for i, s := range all {
+		hashes[i] = c.scripts[s.Name].Hash()
+	}
+	there, err := c.rdb.ScriptExists(ctx, hashes...).Result()
+	if err != nil {
+		return fmt.Errorf("cannot ask redis for its scripts: %w", err)
+	}
+	for i, s := range all {
+		if i < len(there) && there[i] {
+			continue
+		}
 		if err := c.scripts[s.Name].Load(ctx, c.rdb).Err(); err != nil {
 			return fmt.Errorf("cannot load script %s: %w", s.Name, err)
 		}

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"sluice/shared/sale"
 )
 
@@ -20,6 +18,8 @@ type Catalog struct {
 	sales     atomic.Pointer[map[string]*Sale]
 	mu        sync.Mutex    // serialises writers
 	forgotten []func(*Sale) // told of sales that are here no more
+	wanted    chan struct{} // has room for one wish that unread sales be read
+	passes    sync.Mutex    // held while sales are read
 }
 
 // New returns an empty catalogue.
@@ -27,7 +27,7 @@ func New() *Catalog { return NewAt(time.Now) }
 
 // NewAt is New in a process whose clock is process.
 func NewAt(process func() time.Time) *Catalog {
-	c := &Catalog{timing: timing{process: process}}
+	c := &Catalog{timing: timing{process: process}, wanted: make(chan struct{}, 1)}
 	c.sales.Store(&map[string]*Sale{})
 	return c
 }
@@ -81,6 +81,7 @@ func (c *Catalog) Apply(e sale.Entry) {
 	old := *c.sales.Load()
 	if s, ok := old[e.ID]; ok {
 		s.apply(e)
+		c.want(s)
 		return
 	}
 	next := make(map[string]*Sale, len(old)+1)
@@ -89,6 +90,7 @@ func (c *Catalog) Apply(e sale.Entry) {
 	}
 	next[e.ID] = newSale(e, &c.timing)
 	c.sales.Store(&next)
+	c.want(next[e.ID])
 }
 
 // Forgotten has forget called with every sale that Forget drops from here on.
@@ -129,34 +131,8 @@ func (c *Catalog) Forget(now time.Time, after time.Duration) {
 func (c *Catalog) Hear(snap sale.Snapshot) {
 	if s := c.Find(snap.SaleID); s != nil {
 		s.hear(snap)
+		c.want(s)
 	}
-}
-
-type snapshots interface {
-	Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
-}
-
-// refreshing is how many sales are read at a time: one whose shard hangs must not
-// keep the others.
-const refreshing = 8
-
-func (c *Catalog) refreshAll(ctx context.Context, redis snapshots, log *slog.Logger) {
-	var reads errgroup.Group
-	reads.SetLimit(refreshing)
-	for _, s := range c.All() {
-		if s.Entry().Retired {
-			continue // Redis has nothing of it, or soon will not
-		}
-		reads.Go(func() error {
-			err := s.Refresh(ctx, redis)
-			if err != nil && ctx.Err() == nil {
-				log.Debug("sale not refreshed", "sale", s.id, "error", err)
-			}
-			s.report(err, log)
-			return nil
-		})
-	}
-	_ = reads.Wait() // each read has said what failed
 }
 
 // NotLive counts the sales that nobody can buy here because Redis does not hold the
@@ -168,21 +144,4 @@ func (c *Catalog) NotLive() (n int) {
 		}
 	}
 	return n
-}
-
-// Refresh re-reads every sale's snapshot once a period, until ctx ends, and forgets
-// what has been retired for long. The period is what a lost broadcast costs, not the
-// sale.
-func (c *Catalog) Refresh(ctx context.Context, redis snapshots, period, forgetAfter time.Duration, log *slog.Logger) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		c.refreshAll(ctx, redis, log)
-		c.Forget(c.Clock(), forgetAfter)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }

@@ -1,9 +1,7 @@
 package catalog
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,6 +18,7 @@ type Sale struct {
 	entry     atomic.Pointer[sale.Entry]
 	retiredAt atomic.Pointer[time.Time] // when this gateway heard of it; nil before
 	live      atomic.Pointer[live]
+	asked     atomic.Pointer[asked] // the last read; nil before the first
 	progress  atomic.Pointer[progress]
 	mu        sync.Mutex    // serialises writers of live and progress
 	estimator eta.Estimator // of when tickets have their turn; guarded by mu
@@ -99,8 +98,12 @@ func (s *Sale) Observe(snap sale.Snapshot, sent, received time.Time) (news bool)
 func (s *Sale) hear(snap sale.Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.live.Load(); old != nil && snap.NewerThan(old.Snapshot) {
+	old := s.live.Load()
+	switch {
+	case old != nil && snap.NewerThan(old.Snapshot):
 		s.live.Store(&live{Snapshot: snap, clock: old.clock})
+	case old == nil && snap.Epoch == s.Entry().Epoch:
+		s.asked.Store(nil) // there is something to be read after all
 	}
 }
 
@@ -114,22 +117,6 @@ func (s *Sale) Disown(epoch int64) {
 		next.stale = true
 		s.live.Store(&next)
 	}
-}
-
-// Refresh reads the sale's snapshot from Redis at the announced epoch.
-func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
-	epoch := s.Entry().Epoch
-	sent := s.Clock()
-	snap, _, err := redis.Snapshot(ctx, s.id, epoch)
-	switch {
-	case errors.Is(err, sale.ErrStale):
-		s.Disown(epoch)
-		return fmt.Errorf("cannot refresh sale %s: %w", s.id, err)
-	case err != nil:
-		return fmt.Errorf("cannot refresh sale %s: %w", s.id, err)
-	}
-	s.Observe(snap, sent, s.Clock())
-	return nil
 }
 
 // report logs that the sale is lost in Redis, and that it is there again, once each.

@@ -141,6 +141,7 @@ func TestRefusal_ColdSaleIsUnavailable(t *testing.T) {
 func TestWarm_NamesTheSaleThatIsMissing(t *testing.T) {
 	t.Parallel()
 	c, s := newTestSale(1, 1)
+	c.read(t.Context(), &redis{}, (*Sale).unread, discard)
 	if err := c.Warm(at(0), 2*time.Hour); err == nil {
 		t.Error("a sale that opens within the horizon is not loaded, and yet warm")
 	}
