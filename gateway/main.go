@@ -72,6 +72,7 @@ func (g *gateway) live(ctx context.Context) error {
 		return err
 	}
 	ops.GuardProfiles(g.config.identity.adminToken)
+	ops.Handle("/admin/v1/ready", newOverride(health, g.config.identity.adminToken, g.log))
 	stopOps := ops.Start(func(err error) { end(err) })
 	defer stopOps()
 	defer dependencies.Start()()

@@ -42,6 +42,8 @@ type Health struct {
 	phases   []*Phase
 	warm     bool // never goes back
 	draining bool
+	held     bool   // by an operator; see override.go
+	reason   string // of that
 }
 
 // Phase is one step of the warm-up.
@@ -133,6 +135,8 @@ func (h *Health) Status() Status {
 	switch {
 	case h.draining:
 		return StatusDraining
+	case h.held:
+		return StatusHeld
 	case h.isWarm():
 		return StatusReady
 	default:

@@ -36,6 +36,7 @@ func addProbes(mux *http.ServeMux, h *Health) {
 func answer(w http.ResponseWriter, r *http.Request, h *Health, status Status) {
 	body := probe{Status: string(status)}
 	if r.URL.Query().Has("verbose") {
+		body.Reason, _ = h.Held()
 		body.Phases = h.Phases()
 	}
 	writeProbe(w, codeOf(status), body)
