@@ -35,7 +35,7 @@ type Stack struct {
 	ticketKey string // of the gateways
 	gateways  []*child
 	workers   []*child
-	workersMu sync.RWMutex                 // of the list: workers may be added
+	growing   sync.RWMutex                 // of the lists: gateways and workers may be added
 	proxies   map[string]*faultproxy.Proxy // of the stores in Config.Proxied
 	through   map[string]string            // their URLs through the proxies
 	repairs   map[string]*sync.Mutex       // held while a store or worker is down for Restart, SetWorker or StopWorkers
@@ -122,7 +122,7 @@ func (s *Stack) superviseAll(ctx context.Context) {
 func (s *Stack) Close() error {
 	s.stop()
 	s.wait.Wait()
-	errs := []error{s.withdraw(), closeAll(s.gateways), closeAll(s.workers)}
+	errs := []error{s.withdraw(), closeAll(s.allGateways()), closeAll(s.allWorkers())}
 	for _, proxy := range s.proxies {
 		errs = append(errs, proxy.Close())
 	}
@@ -182,7 +182,7 @@ func (s *Stack) Info() Info {
 		NATS:     StoreInfo{URL: s.stores.NATS.URL(), PID: s.stores.NATS.PID()},
 		Postgres: StoreInfo{URL: s.stores.Postgres.URL(), PID: s.stores.Postgres.PID()},
 	}
-	for _, c := range s.gateways {
+	for _, c := range s.allGateways() {
 		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
 	}
 	for _, c := range s.allWorkers() {
@@ -194,7 +194,7 @@ func (s *Stack) Info() Info {
 // members returns all that is supervised, by name.
 func (s *Stack) members() map[string]member {
 	members := map[string]member{"redis": s.stores.Redis, "nats": s.stores.NATS, "postgres": s.stores.Postgres}
-	for _, children := range [][]*child{s.gateways, s.allWorkers()} {
+	for _, children := range [][]*child{s.allGateways(), s.allWorkers()} {
 		for _, c := range children {
 			members[c.name] = c
 		}

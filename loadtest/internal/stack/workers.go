@@ -23,9 +23,9 @@ func (s *Stack) StartWorker(ctx context.Context, settings ...string) (index int,
 	if err := c.Restart(ctx); err != nil {
 		return 0, errors.Join(err, c.close())
 	}
-	s.workersMu.Lock()
+	s.growing.Lock()
 	s.workers = append(s.workers, c)
-	s.workersMu.Unlock()
+	s.growing.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	if err := c.awaitFirst(ctx); err != nil {
@@ -58,7 +58,7 @@ func (s *Stack) SetWorker(ctx context.Context, index int, settings ...string) er
 }
 
 func (s *Stack) allWorkers() []*child {
-	s.workersMu.RLock()
-	defer s.workersMu.RUnlock()
+	s.growing.RLock()
+	defer s.growing.RUnlock()
 	return slices.Clone(s.workers)
 }
