@@ -47,8 +47,9 @@ slow: setup build ## Measure what honest clients notice of 10,000 slow ones, int
 # tests start hundreds.
 GORACE ?= atexit_sleep_ms=50
 
-test: setup build-race ## Run all tests with the race detector, on real servers
+test: setup build-race ## Run all tests with the race detector, on real servers, then fuzz every target for 5 s
 	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=11m work
+	scripts/fuzz.sh 5s $(MODULES)
 
 # For how long `make long` fuzzes each target.
 FUZZTIME ?= 60s
