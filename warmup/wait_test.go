@@ -68,9 +68,13 @@ func TestWait_SaysWhichIsNotReadyAndWhy(t *testing.T) {
 	phase.Fail(errors.New("connection refused"))
 	drained, health, _ := startGateway(t, nil)
 	health.Drain()
+	held, heldHealth, warm := startGateway(t, nil)
+	warm.Done()
+	heldHealth.Hold("its disk is being replaced")
 	for args, want := range map[string]string{
 		ready + "," + cold:             cold + "/readyz?verbose answers 503 warming (redis failing for",
 		cold:                           "connection refused",
+		held:                           held + "/readyz?verbose answers 503 held (its disk is being replaced)",
 		drained:                        drained + "/readyz?verbose answers 503 draining",
 		"http://127.0.0.1:1":           "http://127.0.0.1:1/readyz?verbose does not answer",
 		ready + " -sales phone,tablet": ready + "/readyz/sales/tablet answers 503 not_ready (sale is not in the catalogue)",
