@@ -27,6 +27,7 @@ type config struct {
 	drain               time.Duration
 	maxConnections      int
 	waiters             int
+	events              events
 	funnel              funnel.Config
 	limits              limits
 }
@@ -62,6 +63,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.funnel.InstantBudget, "instant-budget", time.Second, "most time that an instant sale's attempt waits for its outcome")
 	c.limits.register(fs)
 	fs.IntVar(&c.waiters, "ticket-waiters", 0, "most reads of tickets that wait at a time; 0 is half of the connections, and more is refused")
+	c.events.register(fs)
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
@@ -117,6 +119,9 @@ func (c config) check() error {
 		return service.UsageErrorf("-redis-timeout (SLUICE_REDIS_TIMEOUT) must be positive, -refresh (SLUICE_REFRESH) at least %v", leastRefresh)
 	case c.horizon < 0 || c.forgetAfter < 0:
 		return service.UsageErrorf("-warm-horizon (SLUICE_WARM_HORIZON) and -forget-after (SLUICE_FORGET_AFTER) must not be negative")
+	}
+	if err := c.events.check(); err != nil {
+		return err
 	}
 	if err := errors.Join(c.funnel.Check(), c.limits.check()); err != nil {
 		return service.UsageErrorf("%v", err)

@@ -237,7 +237,8 @@ func TestPaths_HaveOneSpelling(t *testing.T) {
 	for _, target := range []string{
 		"/", "/v1", "/v1/", "/v2/sales", "/V1/sales", "/v1/Sales", "/v1/sales/", "/v1/sales/" + e.ID + "/", "/v1/sales/" + e.ID + "/tickets",
 		"/v1/sales/" + e.ID + "/tickets/", "/v1/sales/" + e.ID + "/tickets/me/", "/v1/sales/" + e.ID + "/orders/", "/v1/sales/" + e.ID + "/orders/x",
-		"/v1/sales/" + e.ID + "/nothing", "/v1/tickets", "/v1/tickets/", "/v1/tickets/" + ticket + "/", "/v1/tickets/" + ticket + "/events",
+		"/v1/sales/" + e.ID + "/nothing", "/v1/tickets", "/v1/tickets/", "/v1/tickets/" + ticket + "/", "/v1/tickets/" + ticket + "/events/",
+		"/v1/tickets/" + ticket + "/Events", "/v1/tickets/" + ticket + "/event", "/v1/tickets//events", "/v1/tickets/" + ticket + "//events", "/v1/tickets/" + ticket + "/events/events",
 		"/v1//sales", "//v1/sales", "/v1/sales//" + e.ID, "/v1/sales//orders", "/v1/./sales", "/v1/sales/.", "/v1/x/../sales", "/v1/sales/x/../" + e.ID, "/v1/sales/..",
 		"/../v1/sales", "/v1/%73ales", "/v1%2Fsales", "/v1/sales%2F" + e.ID, "/v1/sales/" + e.ID + "%2Ftickets%2Fme", "/v1/sales/%2e%2e/sales",
 		"/v1/sales/" + e.ID + "%00", "/v1/tickets/%2e", "/openapi.yaml/", "/openapi.yml", "/openapi%2Eyaml",

@@ -122,6 +122,9 @@ func (d *Document) checkBody(response *openapi3.Response, e Exchange) (name stri
 	var errs []error
 	for _, a := range alternatives(media.Schema) {
 		err := d.schemas.body(a.name, contentType, e.Body)
+		if err == nil && contentType == eventStream {
+			err = d.schemas.events(media, e.Body)
+		}
 		if err == nil {
 			return a.caseOf(e.Body), nil
 		}

@@ -13,6 +13,9 @@
 // does not have, x-unreadable-request for what the server could not, or would not,
 // read as a request.
 //
+// A body of text/event-stream is held to be events, each with an id, a name and data of
+// the schema that x-events, a member of the media type, has for that name.
+//
 // HEAD is GET without the body. A path has one spelling: one that would have to be
 // decoded or cleaned first is unmatched.
 package openapitest

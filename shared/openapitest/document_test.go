@@ -34,6 +34,8 @@ const (
 	isText    = "Content-Type: text/plain"
 	tag       = `ETag: "a"`
 	item      = `{"id":"a","at":"2026-12-01T10:00:00Z","parts":{"n":1}}`
+	isEvents  = "Content-Type: text/event-stream"
+	events    = "retry: 5\n\nid: a\nevent: item\ndata: " + item + "\n\n: alive\n\n"
 	soldOut   = `{"type":"/problems/sold-out","status":409}`
 )
 
@@ -45,6 +47,7 @@ func everything() []Exchange {
 		exchange("GET", "/items/a", 409, `{"type":"/problems/not-eligible","status":403,"reason":"young"}`, isProblem),
 		exchange("GET", "/items/a", 409, `{"type":"/problems/not-eligible","status":403,"reason":"poor"}`, isProblem),
 		exchange("PUT", "/items/b", 200, item, isJSON, tag),
+		exchange("GET", "/items/a/events", 200, events, isEvents),
 		exchange("GET", "/item", 404, "nothing", isText),
 		exchange("DELETE", "/items/a", 405, "", "Allow: GET, HEAD, PUT"),
 		exchange("", "", 400, "what", isText),
@@ -115,6 +118,12 @@ func TestCheck_RefusesWhatIsNotDocumented(t *testing.T) {
 		"405 of a method it has":  exchange("PUT", "/items/a", 405, "", "Allow: GET, HEAD, PUT"),
 		"405 of no path":          exchange("PUT", "/item", 405, "", "Allow: GET, HEAD, PUT"),
 		"other methods":           exchange("DELETE", "/items/a", 405, "", "Allow: GET"),
+		"events cut short":        exchange("GET", "/items/a/events", 200, events[:60], isEvents),
+		"events with other data":  exchange("GET", "/items/a/events", 200, strings.Replace(events, `"a"`, `1`, 1), isEvents),
+		"events without an id":    exchange("GET", "/items/a/events", 200, strings.Replace(events, "id: a\n", "", 1), isEvents),
+		"events of another name":  exchange("GET", "/items/a/events", 200, strings.Replace(events, "event: item", "event: thing", 1), isEvents),
+		"events without data":     exchange("GET", "/items/a/events", 200, "id: a\nevent: item\n\n", isEvents),
+		"events with a line more": exchange("GET", "/items/a/events", 200, strings.Replace(events, "id: a\n", "id: a\nwhat\n", 1), isEvents),
 		"200 of a doubled slash":  exchange("GET", "//items/a", 200, item, isJSON, tag),
 		"200 of dots":             exchange("GET", "/x/../items/a", 200, item, isJSON, tag),
 		"200 of an encoded path":  exchange("GET", "/items/%61", 200, item, isJSON, tag),
@@ -156,14 +165,16 @@ func TestLoad_RefusesWhatIsNoDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for old, changed := range map[string]string{
-		"openapi: 3.1.0":    "openapi: 3.0.3",
-		"title: A shop, ":   "",
-		"'404': NotFound":   "'404': Nothing",
-		"'400': Text}":      "4xx: Text}",
-		"example: {id: a, ": "example: {id: 1, ",
-		"maxLength: 20":     "maxLength: twenty",
-		"ETag: {$ref: '#/components/headers/ETag":                     "ETag: {$ref: '#/components/headers/Tag",
-		"schema: {$ref: '#/components/schemas/Item'}":                 "schema: {type: object}",
+		"openapi: 3.1.0":                              "openapi: 3.0.3",
+		"title: A shop, ":                             "",
+		"'404': NotFound":                             "'404': Nothing",
+		"'400': Text}":                                "4xx: Text}",
+		"example: {id: a, ":                           "example: {id: 1, ",
+		"maxLength: 20":                               "maxLength: twenty",
+		"x-events: {item: ":                           "x-events: {thing: ",
+		`"parts":{"n":1}}`:                            `"parts":{"n":"1"}}`,
+		"ETag: {$ref: '#/components/headers/ETag":     "ETag: {$ref: '#/components/headers/Tag",
+		"schema: {$ref: '#/components/schemas/Item'}": "schema: {type: object}",
 		"'304': {$ref: '#/components/responses/NotModified'}":         "'304': {description: The client has it.}",
 		"Retry-After: {$ref: '#/components/headers/RetryAfter'}":      "Retry-After: {schema: {type: integer}}",
 		"pattern: '^\"[a-z]+\"$'":                                     "pattern: '('",

@@ -45,7 +45,7 @@ func (s *schemas) checkExamples(doc *openapi3.T) error {
 	for name, response := range doc.Components.Responses {
 		for contentType, media := range response.Value.Content {
 			for _, example := range examplesOf(media) {
-				errs = append(errs, s.checkExample(name, contentType, media.Schema, example))
+				errs = append(errs, s.checkExample(name, contentType, media, example))
 			}
 		}
 	}
@@ -63,13 +63,20 @@ func examplesOf(media *openapi3.MediaType) []any {
 	return all
 }
 
-func (s *schemas) checkExample(response, contentType string, schema *openapi3.SchemaRef, example any) error {
+func (s *schemas) checkExample(response, contentType string, media *openapi3.MediaType, example any) error {
+	if contentType == eventStream {
+		text, _ := example.(string)
+		if err := s.events(media, []byte(text)); err != nil {
+			return fmt.Errorf("an example of response %s: %w", response, err)
+		}
+		return nil
+	}
 	text, err := json.Marshal(example)
 	if err != nil {
 		return fmt.Errorf("cannot encode an example of response %s: %w", response, err)
 	}
 	var errs []error
-	for _, a := range alternatives(schema) {
+	for _, a := range alternatives(media.Schema) {
 		err := s.body(a.name, contentType, text)
 		if err == nil {
 			return nil

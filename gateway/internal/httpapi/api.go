@@ -27,6 +27,7 @@ type Parts struct {
 	Tickets  *tickets.Reader
 	Verifier funnel.Verifier
 	Signer   *auth.TicketSigner
+	Alive    time.Duration // between signs of life in a stream of events
 	Log      *slog.Logger
 }
 
@@ -104,11 +105,15 @@ func (a *API) routeSale(ctx *fasthttp.RequestCtx, rest []byte) {
 	}
 }
 
-func (a *API) routeTicket(ctx *fasthttp.RequestCtx, ticket []byte) {
+func (a *API) routeTicket(ctx *fasthttp.RequestCtx, rest []byte) {
+	ticket, action, deeper := bytes.Cut(rest, []byte("/"))
 	switch {
-	case len(ticket) == 0 || bytes.IndexByte(ticket, '/') >= 0:
+	case len(ticket) == 0 || deeper && string(action) != "events":
 		notFound(ctx)
-	case reading(ctx):
+	case !reading(ctx):
+	case deeper:
+		a.followTicket(ctx, string(ticket))
+	default:
 		a.readTicket(ctx, string(ticket))
 	}
 }

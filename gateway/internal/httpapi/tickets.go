@@ -11,12 +11,10 @@ import (
 	"sluice/shared/sale"
 )
 
-// readTicket is GET /v1/tickets/{ticket}[?wait=SECONDS]. Forged, malformed and
-// foreign tickets are the same 404.
+// readTicket is GET /v1/tickets/{ticket}[?wait=SECONDS].
 func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
-	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
-	if err != nil {
-		unauthenticated(ctx)
+	s, ref, ok := a.owned(ctx, ticket)
+	if !ok {
 		return
 	}
 	wait, bad := readWait(ctx)
@@ -24,24 +22,34 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 		bad.write(ctx)
 		return
 	}
-	ref, err := a.Signer.Open(ticket, id.UserID)
-	if err != nil {
-		noSuchTicket(ctx)
-		return
-	}
-	s := a.Catalog.Find(ref.SaleID)
-	if s == nil {
-		ofUnknownSale(ctx, ref.RID, a.redisTime())
-		return
-	}
-	known := knownTags(ctx)
-	t, err := a.readAfter(s, tickets.Ref{RID: ref.RID, Slot: ref.Slot, UserID: id.UserID}, known, wait)
+	t, err := a.readAfter(s, ref, knownTags(ctx), wait)
 	if err != nil {
 		a.unreadable(ctx, s, err)
 		return
 	}
-	body := a.body(s, id.UserID, t, s.Clock())
+	body := a.body(s, ref.UserID, t, s.Clock())
 	writeCached(ctx, body.tag, "private, no-cache", "application/json", encode(body))
+}
+
+// owned opens a ticket of the buyer who asks; if it is none, it has answered. Forged,
+// malformed and foreign tickets are the same 404.
+func (a *API) owned(ctx *fasthttp.RequestCtx, ticket string) (*catalog.Sale, tickets.Ref, bool) {
+	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
+	if err != nil {
+		unauthenticated(ctx)
+		return nil, tickets.Ref{}, false
+	}
+	ref, err := a.Signer.Open(ticket, id.UserID)
+	if err != nil {
+		noSuchTicket(ctx)
+		return nil, tickets.Ref{}, false
+	}
+	s := a.Catalog.Find(ref.SaleID)
+	if s == nil {
+		ofUnknownSale(ctx, ref.RID, a.redisTime())
+		return nil, tickets.Ref{}, false
+	}
+	return s, tickets.Ref{RID: ref.RID, Slot: ref.Slot, UserID: id.UserID}, true
 }
 
 // announcedWithin is how long the catalogue may take from one gateway's first
@@ -90,7 +98,7 @@ func (a *API) readAfter(s *catalog.Sale, ref tickets.Ref, known string, wait tim
 	}
 	enough := func(t sale.Ticket) bool {
 		switch {
-		case t.Status.Closed() || t.Status == sale.StatusPaid:
+		case final(t):
 			return true
 		case known != "":
 			return !matches(known, ticketTag(t, ahead(s, t)))
@@ -100,6 +108,9 @@ func (a *API) readAfter(s *catalog.Sale, ref tickets.Ref, known string, wait tim
 	}
 	return a.Tickets.Await(s, ref, enough, wait)
 }
+
+// final reports whether nobody needs to wait for what comes next.
+func final(t sale.Ticket) bool { return t.Status.Closed() || t.Status == sale.StatusPaid }
 
 // myTickets is GET /v1/sales/{sale}/tickets/me.
 func (a *API) myTickets(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
@@ -129,8 +140,13 @@ func (a *API) unreadable(ctx *fasthttp.RequestCtx, s *catalog.Sale, err error) {
 		retired(ctx)
 		return
 	}
+	a.unread(s, err)
+	unavailable(detailTicketUnreadable).write(ctx)
+}
+
+// unread notes a read that failed, unless the sale is known not to be live.
+func (a *API) unread(s *catalog.Sale, err error) {
 	if !errors.Is(err, sale.ErrStale) && a.faults.Allow() {
 		a.Log.Warn("tickets not read", "sale", s.ID(), "error", err)
 	}
-	unavailable(detailTicketUnreadable).write(ctx)
 }

@@ -176,6 +176,56 @@ func TestAwait_OneTicketHoldsFewPlaces(t *testing.T) {
 	})
 }
 
+func TestFollow_KeepsItsPlaceAndReadsAgainAfterAFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		f, ok := r.reader.Follow(r.sale, r.ref)
+		if _, second := r.reader.Follow(r.sale, r.ref); !ok || second {
+			t.Fatalf("first %v, second %v of one place", ok, second)
+		}
+		for range 3 {
+			if got, err := f.Next(settled, time.Second); err != nil || got.Status != sale.StatusQueued || r.stock.reads != 1 {
+				t.Errorf("%s, %v after %d reads", got.Status, err, r.stock.reads)
+			}
+		}
+		r.stock.err = sale.ErrStale
+		r.waiters.Wake("phone", []sale.Result{{RID: r.ref.RID}})
+		if _, err := f.Next(settled, time.Second); !errors.Is(err, sale.ErrStale) {
+			t.Errorf("at no live epoch: %v", err)
+		}
+		r.stock.err = nil
+		r.stock.set(sale.StatusConfirmed)
+		if got, err := f.Next(settled, time.Second); err != nil || got.Status != sale.StatusConfirmed {
+			t.Errorf("live again: %s, %v", got.Status, err)
+		}
+		f.Leave()
+		f.Leave()
+		if n := r.waiters.Waiting(); n != 0 {
+			t.Errorf("%d wait", n)
+		}
+	})
+}
+
+func TestFollow_DrainEndsARest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		f, _ := r.reader.Follow(r.sale, r.ref)
+		defer f.Leave()
+		start := time.Now()
+		f.Rest(time.Second)
+		if f.Drained() || time.Since(start) != time.Second {
+			t.Errorf("rested for %v", time.Since(start))
+		}
+		r.waiters.Drain()
+		f.Rest(time.Hour)
+		if !f.Drained() || time.Since(start) != time.Second {
+			t.Errorf("rested for %v", time.Since(start))
+		}
+	})
+}
+
 func TestOne_NotThereAtALiveEpochWasNeverAccepted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
