@@ -50,10 +50,15 @@ func openScene(ctx context.Context, t *testing.T, total, buyers int, config stac
 // openSale is openScene with the time to pay.
 func openSale(ctx context.Context, t *testing.T, total int, hold string, buyers int, config stack.Config) *scene {
 	t.Helper()
+	return openFile(ctx, t, fmt.Sprintf("sales:\n  - {id: phone, total: %d, price: 100, hold: %s, opens_at: %s, closes_at: %s}\n",
+		total, hold, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour))), buyers, config)
+}
+
+// openFile starts a stack and opens the sales of a sales file on it.
+func openFile(ctx context.Context, t *testing.T, text string, buyers int, config stack.Config) *scene {
+	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), saleID: "phone", tokens: make([]string, buyers)}
 	sales := filepath.Join(s.dir, "sales.yaml")
-	text := fmt.Sprintf("sales:\n  - {id: %s, total: %d, price: 100, hold: %s, opens_at: %s, closes_at: %s}\n",
-		s.saleID, total, hold, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
 	s.must(os.WriteFile(sales, []byte(text), 0o600))
 	config.SalesFile, config.OutDir, config.BinDir, config.Log = sales, s.dir, programs(t), slog.New(slog.DiscardHandler)
 	var err error
