@@ -208,6 +208,7 @@ type answer struct {
 	header http.Header
 	body   map[string]any
 	raw    string
+	last   bool // on its connection; only target.answers says so
 }
 
 func (a answer) text(member string) string { s, _ := a.body[member].(string); return s }

@@ -61,6 +61,8 @@ func (a *API) Handle(ctx *fasthttp.RequestCtx) {
 	switch {
 	case framedTwice(ctx):
 		refuseFraming(ctx)
+	case trailed(ctx):
+		refuseTrailers(ctx)
 	case !spelled(ctx):
 		notFound(ctx)
 	case bytes.HasPrefix(path, []byte("/v1/sales/")):
@@ -80,12 +82,18 @@ func (a *API) Handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// spelled reports whether the path came as it is. What would have to be decoded or
-// cleaned first is nothing here, so that whoever filters paths in front of the
-// gateway reads the same as it does.
+// spelled reports whether the path came as it is. What would have to be decoded,
+// cleaned or cut off first (a fragment is no part of a request) is nothing here, so
+// that whoever filters paths in front of the gateway reads the same as it does.
 func spelled(ctx *fasthttp.RequestCtx) bool {
 	sent := ctx.URI().PathOriginal()
-	return bytes.Equal(ctx.Path(), sent) && bytes.IndexByte(sent, '%') < 0
+	return bytes.Equal(ctx.Path(), sent) && bytes.IndexByte(sent, '%') < 0 && !cut(ctx.RequestURI())
+}
+
+// cut reports whether a fragment was cut off the path of a target.
+func cut(target []byte) bool {
+	fragment := bytes.IndexByte(target, '#')
+	return fragment >= 0 && bytes.IndexByte(target[:fragment], '?') < 0
 }
 
 func (a *API) routeSale(ctx *fasthttp.RequestCtx, rest []byte) {

@@ -48,7 +48,7 @@ func FuzzHandle_AnswersAsDescribed(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"POST", "/v1/sales/phone/orders", "k", "{}"}, {"GET", "/v1/sales", "", ""}, {"GET", "/v1/sales/phone?x=1", "", ""}, {"HEAD", "/openapi.yaml", "", ""},
 		{"POST", "/v1/sales/none/orders", "", `{"a":1}`}, {"POST", "/v1/sales/phone/orders", `""`, ""}, {"PUT", "/v1/tickets/x", "", ""}, {"GET", "/v1/tickets/x?wait=1", "", ""}, {"GET", "/v1/tickets/x/events", "", ""},
-		{"GET", "/v1/sales/phone/tickets/me", "", ""}, {"GET", "/v1//sales", "", ""}, {"GET", "/v1/sales/%70hone", "", ""}, {"GET", "/v1/x/../sales", "", ""}, {"GET", "/v1/tickets/%", "", ""}, {"OPTIONS", "/", "", ""},
+		{"GET", "/v1/sales/phone/tickets/me", "", ""}, {"GET", "/v1//sales", "", ""}, {"GET", "/v1/sales/%70hone", "", ""}, {"GET", "/v1/sales#x", "", ""}, {"GET", "/v1/x/../sales", "", ""}, {"GET", "/v1/tickets/%", "", ""}, {"OPTIONS", "/", "", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
@@ -60,7 +60,7 @@ func FuzzHandle_AnswersAsDescribed(f *testing.F) {
 	api := soldOutAPI(&s)
 	f.Fuzz(func(t *testing.T, method, target, key, body string) {
 		control := strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || r == 0x7f })
-		if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.Contains(target, "#") || control {
+		if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || control {
 			return // no path, or refused by the server
 		}
 		var ctx fasthttp.RequestCtx

@@ -42,6 +42,7 @@ const (
 	detailPaused
 	detailAskMyTickets
 	detailTicketUnreadable
+	detailNoTrailers
 	detailHandOverUnknown
 	detailTooManyOfUser
 	detailConnectionsFull

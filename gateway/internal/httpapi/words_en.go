@@ -65,5 +65,6 @@ var english = words{
 		detailSendJSON:             "Send application/json.",
 		detailFieldInvalid:         "%s is not as it must be; see /openapi.yaml.",
 		detailPaymentNotStored:     "No worker has stored the payment. Nothing is lost; try again.",
+		detailNoTrailers:           "Send no fields behind the body.",
 	},
 }

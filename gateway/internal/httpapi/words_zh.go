@@ -67,5 +67,6 @@ var chinese = words{
 		detailSendJSON:             "请以 application/json 格式提交。",
 		detailFieldInvalid:         "%s 填写有误，填写要求见 /openapi.yaml。",
 		detailPaymentNotStored:     "支付结果暂未保存成功，您的订单不受影响，请稍后再试。",
+		detailNoTrailers:           "请不要在请求正文之后附加字段。",
 	},
 }
