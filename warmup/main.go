@@ -36,6 +36,7 @@ func commands() []command {
 		{"wait", "", "wait until gateways are ready, for given sales too", runWait},
 		{"doctor", "", "print which promise the stores' settings keep, and what the next one lacks", runDoctor},
 		{"retire", "SALE...", "take sales that are over out of the stores, or say why that cannot be yet", runRetire},
+		{"merchant-key", "ACTION [ID]", "make an API key for a merchant, show all, end one", runMerchantKey},
 		{"token", "", "print a buyer's token for trying things", runToken},
 	}
 }
@@ -68,7 +69,7 @@ func writeUsage(w io.Writer) error {
 	var text strings.Builder
 	text.WriteString("Usage: warmup COMMAND [flags]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&text, "  %-19s %s\n", c.name+" "+c.operands, c.summary)
+		fmt.Fprintf(&text, "  %-24s %s\n", c.name+" "+c.operands, c.summary)
 	}
 	text.WriteString("\nwarmup COMMAND -h lists a command's flags.\n")
 	_, err := io.WriteString(w, text.String())

@@ -27,6 +27,7 @@ import (
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
+	"sluice/worker/internal/merchants"
 )
 
 const flushTimeout = 2 * time.Second
@@ -145,7 +146,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	seen.Backlog, seen.Promise, seen.Alerts = waiting, c.promise, watch
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
-	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, time.Now, p.log), p.log)
+	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, merchants.New(p.buyers, time.Now), time.Now, p.log), p.log)
 	if err != nil {
 		return err
 	}

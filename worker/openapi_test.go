@@ -130,7 +130,11 @@ func TestOpenAPI_EveryAnswerToABuyer(t *testing.T) {
 		w.wantAnswer(w.post(buyers, "/v1/orders/"+other.RID+"/cancel", other.UserID, "{}"), 409, "/problems/"+problem)
 	}
 
+	merchant := w.merchantKey("acme", sale.ScopeQuotes)
 	w.must(postgres.Kill())
+	w.eventually("keys cannot be checked", func() bool {
+		return w.ask(buyers, "GET", "/v1/merchant", "", "Authorization: Bearer "+merchant).status == 503
+	})
 	for target, method := range map[string]string{
 		"/v1/orders": "GET", "/v1/orders/" + ann.RID: "GET", "/v1/orders/" + ann.RID + "/cancel": "POST",
 	} {

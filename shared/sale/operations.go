@@ -27,6 +27,9 @@ const (
 	ActionLetterDropped Action = "dead-letter-drop"
 	ActionPacePause     Action = "pace-pause" // of all sales
 	ActionPaceResume    Action = "pace-resume"
+
+	ActionMerchantKeyCreate Action = "merchant-key-create" // of a merchant
+	ActionMerchantKeyRevoke Action = "merchant-key-revoke"
 )
 
 // Change is a record of the audit log.

@@ -78,7 +78,7 @@ func (i Info) write(dir, ticketKey, natsMonitor string) error {
 func (i Info) shellEnv(ticketKey, natsMonitor string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
-		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook,
+		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook, "MERCHANT_KEY="+i.Secrets.MerchantKey,
 		"SLUICE_NATS_MONITOR=http://"+natsMonitor, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
 		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")

@@ -14,13 +14,13 @@ type Secrets struct {
 	JWTAudience string `json:"jwt_audience"`
 	Webhook     string `json:"webhook"`
 	AdminToken  string `json:"admin_token"`
-	MerchantKey string `json:"merchant_key"`
+	MerchantKey string `json:"merchant_key"` // made by warmup once there is a schema
 }
 
 func newSecrets() Secrets {
 	return Secrets{
 		JWTHS256: newSecret(), JWTIssuer: "sluice-up", JWTAudience: "sluice",
-		Webhook: newSecret(), AdminToken: newSecret(), MerchantKey: newSecret(),
+		Webhook: newSecret(), AdminToken: newSecret(),
 	}
 }
 

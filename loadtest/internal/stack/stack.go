@@ -93,6 +93,9 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.warmup(ctx, "apply", "-oversubscribe", s.config.SalesFile); err != nil {
 		return err
 	}
+	if s.secrets.MerchantKey, err = s.makeMerchantKey(ctx); err != nil {
+		return err
+	}
 	if err := s.startChildren(ctx); err != nil {
 		return err
 	}

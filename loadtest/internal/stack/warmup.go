@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"sluice/shared/devstack"
+	"sluice/shared/sale"
 )
 
 // warmupTimeout bounds one warmup command; the largest sales file loads in seconds.
@@ -20,9 +22,25 @@ const warmupTimeout = 2 * time.Minute
 // Warmup runs a warmup command against the stack's stores, as an operator would.
 func (s *Stack) Warmup(ctx context.Context, args ...string) error { return s.warmup(ctx, args...) }
 
-// warmup runs one warmup command against the stack's stores. What it says last, its
-// one-line error, becomes this error.
+// makeMerchantKey makes an API key that is good for everything.
+func (s *Stack) makeMerchantKey(ctx context.Context) (string, error) {
+	all := make([]string, 0, len(sale.Scopes()))
+	for _, scope := range sale.Scopes() {
+		all = append(all, string(scope))
+	}
+	var key strings.Builder
+	err := s.warmupSays(ctx, &key, "merchant-key", "create", "-merchant", "sluice-up", "-scopes", strings.Join(all, ","))
+	return strings.TrimSpace(key.String()), err
+}
+
 func (s *Stack) warmup(ctx context.Context, args ...string) error {
+	return s.warmupSays(ctx, nil, args...)
+}
+
+// warmupSays runs one warmup command against the stack's stores. What it prints goes to
+// stdout, if that is not nil, else to its log. What it says last, its one-line error,
+// becomes this error.
+func (s *Stack) warmupSays(ctx context.Context, stdout io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, warmupTimeout)
 	defer cancel()
 	logFile, err := os.Create(filepath.Join(s.logDir(), "warmup-"+args[0]+".log"))
@@ -33,6 +51,9 @@ func (s *Stack) warmup(ctx context.Context, args ...string) error {
 	cmd := exec.Command(filepath.Join(s.config.BinDir, "warmup"), args...)
 	cmd.Env = append(childEnv(), s.Info().warmupEnv()...)
 	cmd.Stdout, cmd.Stderr = logFile, logFile
+	if stdout != nil {
+		cmd.Stdout = stdout // a secret, which no log should have
+	}
 	process, err := devstack.StartProcess(cmd, syscall.SIGKILL)
 	if err != nil {
 		return err

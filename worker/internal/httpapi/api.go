@@ -34,24 +34,26 @@ type Orders interface {
 }
 
 type api struct {
-	verifier Verifier
-	orders   Orders
-	provider Provider
-	now      func() time.Time
-	log      *slog.Logger
-	faults   service.Quiet
-	refusals service.Quiet
+	verifier  Verifier
+	orders    Orders
+	provider  Provider
+	merchants Merchants
+	now       func() time.Time
+	log       *slog.Logger
+	faults    service.Quiet
+	refusals  service.Quiet
 }
 
 // New answers GET /v1/orders and GET /v1/orders/{id}, POST /v1/orders/{id}/cancel,
-// POST /v1/payments/webhook, and GET /openapi.yaml.
-func New(verifier Verifier, orders Orders, provider Provider, now func() time.Time, log *slog.Logger) http.Handler {
-	a := &api{verifier: verifier, orders: orders, provider: provider, now: now, log: log}
+// POST /v1/payments/webhook, GET /v1/merchant, and GET /openapi.yaml.
+func New(verifier Verifier, orders Orders, provider Provider, merchants Merchants, now func() time.Time, log *slog.Logger) http.Handler {
+	a := &api{verifier: verifier, orders: orders, provider: provider, merchants: merchants, now: now, log: log}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/orders", reading(a.forBuyer(a.listOrders)))
 	mux.HandleFunc("/v1/orders/{id}", reading(a.forBuyer(a.oneOrder)))
 	mux.HandleFunc("/v1/orders/{id}/cancel", posting(a.forBuyer(a.cancelOrder)))
 	mux.HandleFunc("/v1/payments/webhook", posting(a.takeEvent))
+	mux.HandleFunc("/v1/merchant", reading(a.forMerchant(anyScope, a.oneMerchant)))
 	mux.HandleFunc("/openapi.yaml", reading(describeAPI))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { notFound(w) })
 	return oneSpelling(mux)

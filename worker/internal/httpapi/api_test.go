@@ -87,7 +87,7 @@ func serveWith(t *testing.T, orders Orders, provider Provider) string {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	server, err := Listen("127.0.0.1:0", New(verifier, orders, provider, func() time.Time { return now }, log), log)
+	server, err := Listen("127.0.0.1:0", New(verifier, orders, provider, nil, func() time.Time { return now }, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}
