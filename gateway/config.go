@@ -97,7 +97,7 @@ func (c config) check() error {
 	if err := c.tokens.Check(); err != nil {
 		return err
 	}
-	if err := c.identity.check(); err != nil {
+	if err := c.identity.check(c.limits.proxies); err != nil {
 		return err
 	}
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {

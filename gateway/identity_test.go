@@ -122,3 +122,52 @@ func TestAttempt_TakesOneTokenOfOrdinaryLength(t *testing.T) {
 	}
 	s.expectUntouched(t, e)
 }
+
+func TestUserHeader_IsBelievedOnlyFromTrustedProxies(t *testing.T) {
+	t.Parallel()
+	s := sharedStores(t)
+	e := s.sell(t, 20)
+	gated := s.sell(t, 5, func(s *sale.Sale) { s.Eligibility.MinPaidOrders = 1 })
+	g := s.startReady(t, "-user-header", "X-Shop-User", "-trusted-proxies", "127.0.0.1")
+	g.untilWarm(e.ID)
+	g.untilWarm(gated.ID)
+	eve := header("X-Shop-User", "eve")
+	ticket := g.attempt(e.ID, "", eve)
+	g.expectStatus(ticket, http.StatusAccepted)
+	path, mine := "/v1/tickets/"+ticket.text("ticket"), "/v1/sales/"+e.ID+"/tickets/me"
+	g.expectStatus(g.do(http.MethodGet, path, "", eve), http.StatusOK)
+	g.expectStatus(g.do(http.MethodGet, path, "eve"), http.StatusOK) // a token of the same user
+	g.expectStatus(g.do(http.MethodGet, path, "ada", eve), http.StatusOK)
+	g.expect(g.do(http.MethodGet, path, "eve", header("x-shop-user", "ada")), http.StatusNotFound, "no-such-ticket")
+	g.expect(g.attempt(gated.ID, "", eve), http.StatusForbidden, "not-eligible")
+	g.expect(g.attempt(gated.ID, "", eve, claims(t, "eve", sale.Claims{PaidOrders: 5})), http.StatusForbidden, "not-eligible") // the proxy's word has no claims
+	g.expect(g.attempt(e.ID, "", header("X-Shop_User", "eve")), http.StatusUnauthorized, "unauthenticated")
+	for name, change := range map[string][]func(*http.Request){
+		"two": {eve, eve}, "empty": {header("X-Shop-User", "")}, "too long": {header("X-Shop-User", strings.Repeat("u", 129))}, "not UTF-8": {header("X-Shop-User", "\xff")},
+	} {
+		for where, got := range map[string]answer{
+			"attempt": g.attempt(e.ID, "ada", change...), "ticket": g.do(http.MethodGet, path, "eve", change...), "tickets": g.do(http.MethodGet, mine, "eve", change...),
+		} {
+			g.expect(got, http.StatusBadRequest, "invalid-request")
+			if got.text("field") != "X-Shop-User" {
+				t.Errorf("%s, %s: %s", name, where, got.raw)
+			}
+		}
+	}
+
+	for name, flags := range map[string][]string{
+		"another proxy is trusted": {"-user-header", "X-Shop-User", "-trusted-proxies", "10.0.0.0/8,::1"}, "no header is in use": {"-trusted-proxies", "127.0.0.1"},
+	} {
+		far := s.startReady(t, flags...)
+		far.untilWarm(e.ID)
+		for _, from := range []string{"10.0.0.1", "127.0.0.1, 10.0.0.1"} { // what a client writes does not make it a proxy
+			forwarded := header("X-Forwarded-For", from)
+			far.expect(far.attempt(e.ID, "", eve, forwarded), http.StatusUnauthorized, "unauthenticated")
+			far.expect(far.do(http.MethodGet, path, "", eve, forwarded), http.StatusUnauthorized, "unauthenticated")
+			far.expect(far.do(http.MethodGet, mine, "", eve, forwarded), http.StatusUnauthorized, "unauthenticated")
+		}
+		if got := far.do(http.MethodGet, path, "ada", eve); got.status != http.StatusNotFound {
+			t.Errorf("%s: the token is not what counts: %d", name, got.status)
+		}
+	}
+}

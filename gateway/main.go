@@ -154,7 +154,7 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Users: users, Failpoints: g.points,
 		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})
 	api := httpapi.New(httpapi.Parts{
-		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Users: users, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, Signer: g.signer, Alive: g.config.events.alive, Log: g.log})
+		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Users: users, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, UserHeader: g.config.identity.userHeader, Signer: g.signer, Alive: g.config.events.alive, Log: g.log})
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_sales_known", Help: "Sales that this gateway knows by heart, retired ones too until they are forgotten.",
 	}, func() float64 { return float64(g.sales.Len()) }))

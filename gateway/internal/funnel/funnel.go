@@ -140,17 +140,17 @@ func (r Result) HasTicket() bool { return r.Ticket.RID != "" }
 
 // Attempt takes one attempt for one unit of s through the layers behind memory
 // and blocks until it has left, which the deadlines of the calls bound.
-func (f *Funnel) Attempt(s *catalog.Sale, token, key string) Result {
+func (f *Funnel) Attempt(s *catalog.Sale, who Requester, key string) Result {
 	start := time.Now()
-	r := f.instant(s, f.attempt(s, token, key))
+	r := f.instant(s, f.attempt(s, who, key))
 	f.calls.attempts.WithLabelValues(r.Outcome.String()).Observe(time.Since(start).Seconds())
 	f.exits.Leave(r.Layer, r.Outcome)
 	return r
 }
 
-func (f *Funnel) attempt(s *catalog.Sale, token, key string) Result {
+func (f *Funnel) attempt(s *catalog.Sale, who Requester, key string) Result {
 	now := s.Clock()
-	id, refused := f.identify(token, s.Now(now))
+	id, refused := f.identify(who, s.Now(now))
 	if refused.Left() {
 		return refused
 	}

@@ -127,7 +127,7 @@ func (r *rig) attemptAll(users ...string) []Result {
 	results := make([]Result, len(users))
 	var wg sync.WaitGroup
 	for i, user := range users {
-		wg.Go(func() { results[i] = r.funnel.Attempt(r.sale, user, "") })
+		wg.Go(func() { results[i] = r.funnel.Attempt(r.sale, Requester{Token: user}, "") })
 	}
 	wg.Wait()
 	r.funnel.Close()

@@ -18,17 +18,18 @@ import (
 
 // Parts are what the API works with.
 type Parts struct {
-	Catalog  *catalog.Catalog
-	Proxies  client.Proxies
-	Address  *funnel.AddressLimit
-	Users    *funnel.UserLimit
-	Funnel   *funnel.Funnel
-	Exits    *funnel.Exits
-	Tickets  *tickets.Reader
-	Verifier funnel.Verifier
-	Signer   *auth.TicketSigner
-	Alive    time.Duration // between signs of life in a stream of events
-	Log      *slog.Logger
+	Catalog    *catalog.Catalog
+	Proxies    client.Proxies
+	Address    *funnel.AddressLimit
+	Users      *funnel.UserLimit
+	Funnel     *funnel.Funnel
+	Exits      *funnel.Exits
+	Tickets    *tickets.Reader
+	Verifier   funnel.Verifier
+	UserHeader string // in which trusted proxies name the user; "" for none
+	Signer     *auth.TicketSigner
+	Alive      time.Duration // between signs of life in a stream of events
+	Log        *slog.Logger
 }
 
 // API answers the gateway's public requests. It is safe for concurrent use.

@@ -29,6 +29,10 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 	}
 	a.Exits.Enter(sale.LayerRequest)
 	key, bad := readAttempt(ctx)
+	user, misnamed := a.userOf(ctx)
+	if bad == nil {
+		bad = misnamed
+	}
 	switch {
 	case s == nil:
 		a.Exits.Leave(sale.LayerRequest, sale.NoSuchSale)
@@ -43,7 +47,7 @@ func (a *API) attempt(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
 		a.refuse(ctx, s, outcome, now)
 		return
 	}
-	a.answer(ctx, s, a.Funnel.Attempt(s, bearer(ctx), key))
+	a.answer(ctx, s, a.Funnel.Attempt(s, funnel.Requester{User: user, Token: bearer(ctx)}, key))
 }
 
 func (a *API) answer(ctx *fasthttp.RequestCtx, s *catalog.Sale, r funnel.Result) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
+	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/tickets"
 	"sluice/shared/sale"
 )
@@ -37,17 +38,19 @@ func (a *API) followTicket(ctx *fasthttp.RequestCtx, ticket string) {
 		return
 	}
 	e := &events{api: a, sale: s, userID: ref.UserID, follower: f, conn: ctx.Conn(), raw: socket(ctx.Conn()),
-		known: string(ctx.Request.Header.Peek("Last-Event-ID")), believed: a.believes(bearer(ctx), ref.UserID)}
+		known: string(ctx.Request.Header.Peek("Last-Event-ID")), believed: a.believes(ctx, ref.UserID)}
 	if !e.begin(ctx) {
 		f.Leave()
 	}
 }
 
-// believes asks again what the request's token says. The token must be a copy: the
-// request is gone by then.
-func (a *API) believes(token, userID string) func() bool {
+// believes asks again what the request said of its sender, which it copies: the request
+// is gone by then.
+func (a *API) believes(ctx *fasthttp.RequestCtx, userID string) func() bool {
+	user, _ := a.userOf(ctx) // it was identified by it
+	sender := funnel.Requester{User: user, Token: bearer(ctx)}
 	return func() bool {
-		id, err := a.Verifier.Verify(token, a.redisTime())
+		id, err := sender.Identify(a.Verifier, a.redisTime())
 		return err == nil && id.UserID == userID
 	}
 }

@@ -34,9 +34,8 @@ func (a *API) readTicket(ctx *fasthttp.RequestCtx, ticket string) {
 // owned opens a ticket of the buyer who asks; if it is none, it has answered. Forged,
 // malformed and foreign tickets are the same 404.
 func (a *API) owned(ctx *fasthttp.RequestCtx, ticket string) (*catalog.Sale, tickets.Ref, bool) {
-	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
-	if err != nil {
-		unauthenticated(ctx)
+	id, ok := a.identify(ctx)
+	if !ok {
 		return nil, tickets.Ref{}, false
 	}
 	ref, err := a.Signer.Open(ticket, id.UserID)
@@ -114,9 +113,8 @@ func final(t sale.Ticket) bool { return t.Status.Closed() || t.Status == sale.St
 
 // myTickets is GET /v1/sales/{sale}/tickets/me.
 func (a *API) myTickets(ctx *fasthttp.RequestCtx, s *catalog.Sale) {
-	id, err := a.Verifier.Verify(bearer(ctx), a.redisTime())
-	if err != nil {
-		unauthenticated(ctx)
+	id, ok := a.identify(ctx)
+	if !ok {
 		return
 	}
 	found, err := a.Tickets.Of(s, id.UserID)
