@@ -106,14 +106,14 @@ func TestAttempt_OverTheUsersLimitLeavesBeforeEligibility(t *testing.T) {
 	t.Parallel()
 	r := newRig(10, func(_ *Config, s *sale.Sale) { s.Eligibility.MinPaidOrders = 1 })
 	r.funnel.users = newUserLimit(t, LimitConfig{Rate: 0.1, Burst: 1, Clients: 1000})
-	if got := r.funnel.Attempt(r.sale, "ada", ""); got.Outcome != sale.NotEligible {
+	if got := r.funnel.Attempt(r.sale, Requester{Token: "ada"}, ""); got.Outcome != sale.NotEligible {
 		t.Errorf("first: %+v", got)
 	}
-	got := r.funnel.Attempt(r.sale, "ada", "")
+	got := r.funnel.Attempt(r.sale, Requester{Token: "ada"}, "")
 	if got.Outcome != sale.TooMany || got.Layer != sale.LayerUser || got.RetryAfter < 9*time.Second || got.RetryAfter > 10*time.Second {
 		t.Errorf("second: %+v", got)
 	}
-	if got := r.funnel.Attempt(r.sale, "", ""); got.Outcome != sale.Unauthenticated {
+	if got := r.funnel.Attempt(r.sale, Requester{Token: ""}, ""); got.Outcome != sale.Unauthenticated {
 		t.Errorf("without a token: %+v", got)
 	}
 }
