@@ -23,7 +23,7 @@ local function load_ticket(i)
 end
 
 if part == 'allow' then
-  for i = 4, #ARGV do redis.call('SADD', ALLOW, ARGV[i]) end
+  for i = 4, #ARGV, 1000 do redis.call('SADD', ALLOW, unpack(ARGV, i, math.min(i + 999, #ARGV))) end
 elseif part == 'adjusted' then
   for i = 4, #ARGV, 2 do redis.call('HSET', ADJUSTED, ARGV[i], ARGV[i + 1]) end
 else

@@ -1,5 +1,5 @@
 // Package lua holds the Redis scripts of a sale, one atomic decision a file.
-// Every script works on the ten keys of one sale at one epoch, which share one
+// Every script works on the eleven keys of one sale at one epoch, which share one
 // hash tag; the prelude, put in front of each, names them and says how a reply
 // begins. The Go side of each script is in the adapter redisstock.
 package lua
@@ -28,6 +28,8 @@ var (
 	flip string
 	//go:embed configure.lua
 	configure string
+	//go:embed allow.lua
+	allow string
 	//go:embed reserve.lua
 	reserve string
 	//go:embed handed_over.lua
@@ -54,6 +56,7 @@ var (
 	Load       = compose("load", load)
 	Flip       = compose("flip", flip)
 	Configure  = compose("configure", configure)
+	Allow      = compose("allow", allow)
 	Reserve    = compose("reserve", reserve)
 	HandedOver = compose("handed_over", handedOver)
 	Overdue    = compose("overdue", overdue)
@@ -67,7 +70,7 @@ var (
 
 // All returns every script, for loading them at warm-up.
 func All() []Script {
-	return []Script{Fence, Load, Flip, Configure, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Correct, Ticket, Snapshot}
+	return []Script{Fence, Load, Flip, Configure, Allow, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Correct, Ticket, Snapshot}
 }
 
 // compose puts the prelude behind the shebang line, which Redis wants first.

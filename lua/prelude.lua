@@ -1,13 +1,13 @@
 -- Prelude of every script: names the keys of one sale at one epoch, reads meta
 -- once, and builds the state that every reply begins with.
--- KEYS     the ten keys of the sale, in the order named below
+-- KEYS     the eleven keys of the sale, in the order named below
 -- ARGV[1]  epoch the caller believes in
 -- Reply[1] {live, epoch, version, sold_out, paused, opens_ms, closes_ms, now_ms,
 --           limit, total, stock, rank, accepted, served, unpaid, given}; live = 0
 --           means STALE: the epoch is another one, is being loaded, or is gone in
 --           whole or in part, or another process of Redis made it live than the one
 --           that executes this; nothing was read or written beyond meta.
-local META, STOCK, BUYERS, SLOTS, BOUND, TICKETS, HANDOFF, COUNTERS, ALLOW, ADJUSTED = unpack(KEYS)
+local META, STOCK, BUYERS, SLOTS, BOUND, TICKETS, HANDOFF, COUNTERS, ALLOW, ADJUSTED, ALLOWING = unpack(KEYS)
 local EPOCH = ARGV[1]
 local clock = redis.call('TIME')
 local NOW = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -1,6 +1,7 @@
 #!lua
 -- Closes tickets and gives their units back, in one step. The only writer of a closed status.
--- ARGV[2..] per ticket: rid, status, reason, give (0 | 1), holder (rid that holds a duplicate's slot, or '')
+-- ARGV[2..] per ticket: rid, status, reason, give (0 | 1), holder: the rid that holds a duplicate's slot, the
+--           ticket's own when the slot stays taken, '-' when it opens, '' when that is as the sale says
 -- Reply[2..] per ticket: 0 RELEASED, 1 ALREADY (was closed), 2 UNKNOWN (no such ticket; nothing moved)
 if not LIVE then return { state() } end
 local CLOSED = { expired = true, cancelled = true, rejected = true, refunded = true }
@@ -10,10 +11,10 @@ local CLOSED = { expired = true, cancelled = true, rejected = true, refunded = t
 local function free_slot(rid, t, status, holder)
   local name = t[1] .. '#' .. t[2]
   if redis.call('HGET', SLOTS, name) ~= rid then return end
-  if holder ~= '' then
-    redis.call('HSET', SLOTS, name, holder)
-  elseif REBUY or status == 'rejected' then
+  if holder == '-' or holder == '' and (REBUY or status == 'rejected') then
     redis.call('SREM', BUYERS, name)
+  elseif holder ~= '' then
+    redis.call('HSET', SLOTS, name, holder)
   end
 end
 

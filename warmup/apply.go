@@ -2,20 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"sluice/shared/pgstore"
+	"sluice/shared/sale"
 	"sluice/shared/service"
 	"sluice/warmup/internal/salesfile"
 )
 
 func runApply(ctx context.Context, in input) error {
 	var f storeFlags
-	var oversubscribe bool
+	var oversubscribe, dryRun bool
 	fs := newFlags(in, "apply", "FILE")
 	f.register(fs)
 	fs.BoolVar(&oversubscribe, "oversubscribe", false, "apply sales even if their hand-overs together might not fit into the stream; once it is full, attempts get 503")
+	fs.BoolVar(&dryRun, "dry-run", false, "say what would change, and change nothing")
 	files, err := service.ParseOperands(fs, in.args, in.getenv)
 	if err != nil {
 		return err
@@ -33,19 +36,33 @@ func runApply(ctx context.Context, in input) error {
 				return err
 			}
 		}
+		if dryRun {
+			return s.plan(ctx, in, sales)
+		}
 		return s.apply(ctx, in, sales)
 	})
 }
 
-// apply writes all sales to Postgres or none, then brings each to Redis and the
-// catalogue. Whatever it was stopped at, the next run goes on from there.
-func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) error {
-	configs := make([]pgstore.SaleConfig, len(sales))
-	ids := make([]string, len(sales))
-	for i, one := range sales {
-		configs[i] = pgstore.SaleConfig{Sale: one.Sale, AllowList: one.AllowList}
-		ids[i] = one.ID
+// plan says what apply would do.
+func (s *stores) plan(ctx context.Context, in input, sales []salesfile.Sale) error {
+	configs, _ := configsOf(sales)
+	planned, err := s.postgres.Plan(ctx, configs)
+	if err != nil {
+		return err
 	}
+	for i := range planned {
+		if planned[i].Change != pgstore.Unchanged {
+			planned[i].Change = "would be " + planned[i].Change
+		}
+	}
+	return writeChanges(in.stdout, planned)
+}
+
+// apply writes all sales to Postgres or none, then brings each to Redis and the
+// catalogue: first what gateways are to follow at once, then the loads. Whatever it was
+// stopped at, the next run goes on from there, and workers do.
+func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) error {
+	configs, ids := configsOf(sales)
 	applied, err := s.postgres.Apply(ctx, configs)
 	if err != nil {
 		return err
@@ -53,17 +70,38 @@ func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) er
 	if err := s.points.Hit(pointApplied); err != nil {
 		return err
 	}
+	told := writeChanges(in.stdout, applied)
+	var changed []sale.Entry
 	for _, a := range applied {
-		if _, err := fmt.Fprintf(in.stdout, "%s: %s\n", a.SaleID, describeChange(a)); err != nil {
-			return err
+		if a.Change == pgstore.Updated && a.Entry.Epoch > 0 {
+			changed = append(changed, a.Entry)
 		}
+	}
+	if err := errors.Join(told, s.bringAll(ctx, changed)); err != nil {
+		return err
 	}
 	return s.loadAll(ctx, in, ids)
 }
 
-func describeChange(a pgstore.Applied) string {
-	if a.Change == pgstore.Updated {
-		return string(a.Change) + " " + strings.Join(a.Fields, ", ")
+func configsOf(sales []salesfile.Sale) (configs []pgstore.SaleConfig, ids []string) {
+	for _, one := range sales {
+		configs = append(configs, pgstore.SaleConfig{Sale: one.Sale, AllowList: one.AllowList})
+		ids = append(ids, one.ID)
 	}
-	return string(a.Change)
+	return configs, ids
+}
+
+// writeChanges says of each sale what became of it, and of each field what it was and is.
+func writeChanges(w io.Writer, applied []pgstore.Applied) error {
+	for _, a := range applied {
+		if _, err := fmt.Fprintf(w, "%s: %s\n", a.SaleID, a.Change); err != nil {
+			return err
+		}
+		for _, c := range a.Fields {
+			if _, err := fmt.Fprintf(w, "  %s\n", c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -2,15 +2,21 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"sluice/shared/devstack"
 	"sluice/shared/load"
 	"sluice/shared/pgstore"
+	"sluice/shared/sale"
 	"sluice/shared/service"
 )
 
@@ -137,14 +143,163 @@ func (b *bench) expectNothing(ids ...string) {
 	}
 }
 
-func TestApply_LoadedSaleCannotChange(t *testing.T) {
+func TestApply_WhatALoadedSaleKeepsIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	id, other := newName(), newName()
 	b.run("apply", b.file(saleText(id, alreadyOpen, "")))
-	changed := strings.Replace(saleText(id, alreadyOpen, ", weight: 2"), "price: 100", "price: 99", 1)
-	b.refuse("price, weight", "apply", b.file(saleText(other, alreadyOpen, ""), changed))
+	changed := strings.NewReplacer("price: 100", "price: 99", "total: 10", "total: 11").Replace(saleText(id, alreadyOpen, ", weight: 2"))
+	file := b.file(saleText(other, alreadyOpen, ""), changed)
+	for _, args := range [][]string{{"apply", file}, {"apply", "-dry-run", file}} {
+		b.refuse("nothing was changed: sale "+id+": total: 10 → 11: ", args...)
+		b.refuse("POST /admin/v1/sales/"+id+"/stock", args...)
+		b.refuse("price: 100 → 99: ", args...)
+	}
 	b.expectNothing(other)
+	if e := b.entry(id); e.Weight != 1 {
+		t.Errorf("the weight is %d", e.Weight)
+	}
+	b.run("verify", id)
+}
+
+// allowed is what Redis has for the sale's allow list.
+func (b *bench) allowed(id string) []string {
+	b.t.Helper()
+	users, _, err := b.redis.AllowList(b.t.Context(), id, b.entry(id).Epoch)
+	b.must(err)
+	slices.Sort(users)
+	return users
+}
+
+// list writes the users that a sales file's allow list names.
+func (b *bench) list(file string, users ...string) {
+	b.t.Helper()
+	b.must(os.WriteFile(filepath.Join(filepath.Dir(file), "ids.txt"), []byte(strings.Join(users, "\n")), 0o600))
+}
+
+func TestApply_ChangesALoadedSaleInAllStores(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	b.run("apply", b.file(saleText(id, alreadyOpen, "")))
+	_, _, err := b.redis.Reserve(t.Context(), id, 1, []sale.Attempt{{RID: uuid.Must(uuid.NewV7()).String(), UserID: "zoe"}})
+	b.must(err)
+	file := b.file(saleText(id, opensLater, ", weight: 2, per_user_limit: 3, hold: 1m, mode: instant, rebuy_after_release: false, eligibility: {tags: [vip], allow_list: ids.txt}"))
+	before := b.entry(id)
+	out := b.run("apply", "-dry-run", file)
+	want := []string{"  opens_at: 2020-01-01T00:00:00Z → 2098-01-01T00:00:00Z\n", "  weight: 1 → 2\n", "  per_user_limit: 1 → 3\n", "  hold: 15m0s → 1m0s\n",
+		"  mode: queued → instant\n", "  rebuy_after_release: true → false\n", `  eligibility.tags: [] → ["vip"]` + "\n",
+		"  eligibility.allow_list: everybody → 2 users (2 added, 0 removed)\n"}
+	for _, part := range append(want, id+": would be updated\n") {
+		if !strings.Contains(out, part) {
+			t.Errorf("the dry run lacks %q:\n%s", part, out)
+		}
+	}
+	if e := b.entry(id); e.Rev != before.Rev {
+		t.Errorf("a dry run made rev %d", e.Rev)
+	}
+	out = b.run("apply", file)
+	for _, part := range append(want, id+": updated\n", id+": already loaded at epoch 1\n") {
+		if !strings.Contains(out, part) {
+			t.Errorf("output lacks %q:\n%s", part, out)
+		}
+	}
+	snapshot, _, err := b.redis.Snapshot(t.Context(), id, 1)
+	b.must(err)
+	if snapshot.Stock != 9 || snapshot.Rank != 1 || snapshot.Limit != 3 || snapshot.OpensAt.Year() != 2098 {
+		t.Errorf("redis has %+v", snapshot)
+	}
+	if users := b.allowed(id); !slices.Equal(users, []string{"ann", "bob"}) {
+		t.Errorf("redis allows %v", users)
+	}
+	if shown, _ := b.announced(id); shown.Weight != 2 || shown.Mode != sale.ModeInstant || shown.Epoch != 1 {
+		t.Errorf("the catalogue has %+v", shown)
+	}
+	b.list(file, "ann", "cy")
+	if out := b.run("apply", file); !strings.Contains(out, "  eligibility.allow_list: 2 users → 2 users (1 added, 1 removed)\n") {
+		t.Errorf("output %q", out)
+	}
+	if users := b.allowed(id); !slices.Equal(users, []string{"ann", "cy"}) {
+		t.Errorf("redis allows %v", users)
+	}
+	b.run("apply", b.file(saleText(id, opensLater, ", per_user_limit: 3")))
+	if users := b.allowed(id); users != nil {
+		t.Errorf("without a list redis allows %v", users)
+	}
+}
+
+func TestApply_OfAChangeIsFinishedAfterAKill(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, point := range []string{pointApplied, pointConfigured} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			b := &bench{t, b.vars, b.postgres, b.redis, b.raw, b.queue}
+			id := newName()
+			b.run("apply", b.file(saleText(id, alreadyOpen, ", eligibility: {allow_list: ids.txt}")))
+			file := b.file(saleText(id, opensLater, ", weight: 5, eligibility: {allow_list: ids.txt}"))
+			b.list(file, "cy")
+			b.runKilled(point, "apply", file)
+			if users := b.allowed(id); !slices.Equal(users, []string{"ann", "bob"}) {
+				t.Errorf("killed at %s: redis allows %v", point, users)
+			}
+			if out := b.run("apply", file); !strings.HasPrefix(out, id+": unchanged\n") {
+				t.Errorf("output %q", out)
+			}
+			if users := b.allowed(id); !slices.Equal(users, []string{"cy"}) {
+				t.Errorf("redis allows %v", users)
+			}
+			if shown, _ := b.announced(id); shown.Weight != 5 {
+				t.Errorf("the catalogue has %+v", shown)
+			}
+			b.run("verify", id)
+		})
+	}
+}
+
+func TestApply_BesideAnotherEndsWithWhatPostgresSays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	b.run("apply", b.file(saleText(id, alreadyOpen, "")))
+	var group sync.WaitGroup
+	for i := range 6 {
+		file := b.file(saleText(id, alreadyOpen, fmt.Sprintf(", weight: %d, eligibility: {allow_list: ids.txt}", i+2)))
+		b.list(file, "ann", fmt.Sprintf("user-%d", i+2))
+		group.Go(func() {
+			if out, err := b.try("apply", file); err != nil && !strings.Contains(err.Error(), "locked by another process") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	group.Wait()
+	b.run("load", id) // what somebody else's lock kept from its end
+	e := b.entry(id)
+	if users := b.allowed(id); !slices.Equal(users, []string{"ann", fmt.Sprintf("user-%d", e.Weight)}) {
+		t.Errorf("weight %d, redis allows %v", e.Weight, users)
+	}
+	b.run("verify", id)
+}
+
+func TestRebuild_TheNewestAllowListIsLoaded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	id := newName()
+	file := b.file(saleText(id, alreadyOpen, ", eligibility: {allow_list: ids.txt}"))
+	b.run("apply", file)
+	b.list(file, "cy", "dee")
+	b.run("apply", file)
+	b.loseRedis(id)
+	b.run("load", id)
+	if users := b.allowed(id); !slices.Equal(users, []string{"cy", "dee"}) || b.entry(id).Epoch != 2 {
+		t.Errorf("redis allows %v", users)
+	}
+	b.must(b.raw.Del(t.Context(), "sluice:{"+id+"}:2:allow").Err()) // the list alone
+	b.refuse("differ", "verify", id)
+	b.run("load", id)
+	if users := b.allowed(id); !slices.Equal(users, []string{"cy", "dee"}) {
+		t.Errorf("redis allows %v", users)
+	}
 	b.run("verify", id)
 }
 
@@ -173,7 +328,7 @@ func TestApply_SaleThatIsNotLoadedMayChange(t *testing.T) {
 	id := newName()
 	b.runKilled(pointApplied, "apply", b.file(saleText(id, opensLater, "")))
 	out := b.run("apply", b.file(strings.Replace(saleText(id, opensLater, ""), "total: 10", "total: 7", 1)))
-	if !strings.Contains(out, id+": updated total\n") {
+	if !strings.Contains(out, id+": updated\n  total: 10 → 7\n") {
 		t.Errorf("output %q", out)
 	}
 	snapshot, _, err := b.redis.Snapshot(t.Context(), id, 1)

@@ -83,7 +83,23 @@ func (s *stores) compareSale(ctx context.Context, id string, announced map[strin
 	}
 	c.compareConfig(entry, snapshot, state.Total)
 	c.compareStock(state.Total-state.Held, snapshot, handOff)
-	return c, nil
+	return c, s.compareAllowList(ctx, &c, entry, state.AllowList)
+}
+
+// compareAllowList compares who may buy, user by user.
+func (s *stores) compareAllowList(ctx context.Context, c *comparison, e sale.Entry, want []string) error {
+	if !e.Eligibility.HasAllowList {
+		return nil
+	}
+	users, rev, err := s.redis.AllowList(ctx, e.ID, e.Epoch)
+	if err != nil {
+		return err
+	}
+	slices.Sort(users)
+	if !slices.Equal(users, want) || rev != e.AllowRev {
+		c.differ("redis: its allow list is number %d with %d users, not %d with %d", rev, len(users), e.AllowRev, len(want))
+	}
+	return nil
 }
 
 // compareCatalogue compares what gateways see with what Postgres says.

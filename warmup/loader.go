@@ -40,11 +40,15 @@ func (s *stores) load(ctx context.Context, saleID string) (done string, err erro
 		return "", err
 	case result.Outcome == load.Overtaken:
 		return "", fmt.Errorf("cannot load sale %s: another process has begun to load it", saleID)
-	case result.Outcome == load.Already:
-		return "already loaded at " + epochName(result.Entry), nil
-	default:
-		return "loaded at " + epochName(result.Entry), nil
 	}
+	// What was applied since the load counted, or by a run that was stopped.
+	if err := s.bringAll(ctx, []sale.Entry{result.Entry}); err != nil {
+		return "", err
+	}
+	if result.Outcome == load.Already {
+		return "already loaded at " + epochName(result.Entry), nil
+	}
+	return "loaded at " + epochName(result.Entry), nil
 }
 
 // leftToWorkers reports whether a sale that Redis has lost must not be loaded from what

@@ -24,8 +24,11 @@ const (
 	maxConns         = 4 // the locks of sales share one
 )
 
-// pointApplied is a failpoint: Postgres has the catalogue. Those of a load follow.
-const pointApplied = "applied"
+// Failpoints; those of a load follow.
+const (
+	pointApplied    = "applied"    // Postgres has the catalogue
+	pointConfigured = "configured" // Redis and gateways have what changed, but for allow lists
+)
 
 // stores are the three stores, each of which has answered.
 type stores struct {
@@ -43,7 +46,7 @@ func openStores(ctx context.Context, in input, f storeFlags) (*stores, error) {
 		return nil, err
 	}
 	s := &stores{log: log}
-	s.points, err = failpoint.Load(in.getenv, log, slices.Concat(load.Points(), retirement.Points(), []string{pointApplied})...)
+	s.points, err = failpoint.Load(in.getenv, log, slices.Concat(load.Points(), retirement.Points(), []string{pointApplied, pointConfigured})...)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/shared/changes"
 	"sluice/shared/jetqueue"
+	"sluice/shared/pgstore"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
@@ -17,7 +19,7 @@ import (
 func (p parts) loops(c config, queue *jetqueue.Queue, f *fulfil.Fulfilment, upkeep *lifecycle.Upkeep, reconciler *reconcile.Reconciler,
 	measures *lifecycle.Metrics, registry prometheus.Registerer,
 ) []func(context.Context) {
-	converge := lifecycle.NewConvergence(p.store, p.stock, queue, p.log)
+	converge := lifecycle.NewConvergence(p.store, changes.Bringer{Truth: p.store, Stock: p.stock, Catalogue: queue}, pgstore.ErrLocked, p.log)
 	expiry := lifecycle.NewExpiry(p.store, c.expireEvery, f.ApplyReleases, p.points.Hit, measures, p.log)
 	rebuilds := p.heal.rebuilds(c, queue, p.points.Hit, registry, p.log)
 	keep := func(ctx context.Context) {

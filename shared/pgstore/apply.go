@@ -3,10 +3,10 @@ package pgstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,31 +34,76 @@ const (
 type Applied struct {
 	SaleID string
 	Change Change
-	Fields []string // of an update: what differed, named as in the sales file
+	Fields []sale.FieldChange // of an update, in the order of the sales file
+	Entry  sale.Entry         // as it is now
 }
 
+// applier is who audit_log names for what Apply changes.
+const applier = "warmup"
+
 // Apply makes the catalogue hold configs, all or, on an error, none, and
-// answers in their order. A sale that was loaded once must be identical, else
-// the error is ErrLoaded and names the fields. Sales that configs does not
-// mention stay as they are.
+// answers in their order. What a sale that was loaded once cannot change is refused
+// with an error of type *FixedError, which names every field of every sale. Units
+// and orders stay as they are. Sales that configs does not mention stay, too.
 func (s *Store) Apply(ctx context.Context, configs []SaleConfig) ([]Applied, error) {
-	applied := make([]Applied, len(configs))
+	return s.applyAll(ctx, configs, nil)
+}
+
+// errPlanned takes back what Plan has tried.
+var errPlanned = errors.New("only planned")
+
+// Plan says what Apply would do, and changes nothing.
+func (s *Store) Plan(ctx context.Context, configs []SaleConfig) ([]Applied, error) {
+	return s.applyAll(ctx, configs, errPlanned)
+}
+
+func (s *Store) applyAll(ctx context.Context, configs []SaleConfig, end error) (applied []Applied, err error) {
 	order, err := applyOrder(configs)
 	if err != nil {
 		return nil, fmt.Errorf("cannot apply sales: %w", err)
 	}
-	err = s.bulkTx(ctx, func(tx pgx.Tx) error {
-		for _, i := range order {
-			if applied[i], err = applyOne(ctx, tx, canonical(configs[i])); err != nil {
-				return fmt.Errorf("sale %s: %w", configs[i].ID, err)
+	for range maxAttempts {
+		applied = make([]Applied, len(configs))
+		err = s.bulkTx(ctx, func(tx pgx.Tx) error {
+			if err := applyInOrder(ctx, tx, configs, order, applied); err != nil {
+				return err
 			}
+			return end
+		})
+		if !lostRace(err) {
+			break
 		}
-		return nil
-	})
-	if err != nil {
+	}
+	if err != nil && !errors.Is(err, errPlanned) {
 		return nil, fmt.Errorf("cannot apply sales: %w", err)
 	}
 	return applied, nil
+}
+
+// applyInOrder writes all allow lists before it closes the first gate: that takes as long
+// as they are, and orders must not wait for it.
+func applyInOrder(ctx context.Context, tx pgx.Tx, configs []SaleConfig, order []int, applied []Applied) error {
+	steps := make([]applying, len(configs))
+	for _, i := range order {
+		steps[i] = applying{tx: tx, config: canonical(configs[i])}
+		if err := steps[i].prepare(ctx); err != nil {
+			return fmt.Errorf("sale %s: %w", configs[i].ID, err)
+		}
+	}
+	fixed := &FixedError{}
+	for _, i := range order {
+		refused, err := steps[i].finish(ctx, &applied[i])
+		if err != nil {
+			return fmt.Errorf("sale %s: %w", configs[i].ID, err)
+		}
+		if len(refused) > 0 {
+			fixed.Sales = append(fixed.Sales, FixedSale{configs[i].ID, refused})
+		}
+	}
+	if len(fixed.Sales) > 0 {
+		return fixed
+	}
+	return nil
 }
 
 // applyOrder is the indexes of configs by sale id, so that concurrent callers
@@ -95,29 +140,6 @@ func canonical(c SaleConfig) SaleConfig {
 	return c
 }
 
-func applyOne(ctx context.Context, tx pgx.Tx, c SaleConfig) (Applied, error) {
-	if len(c.AllowList) > 0 && !c.Eligibility.HasAllowList {
-		return Applied{}, fmt.Errorf("has an allow list that its eligibility does not ask for")
-	}
-	created, err := insertSale(ctx, tx, c)
-	if err != nil {
-		return Applied{}, err
-	}
-	if created {
-		return Applied{SaleID: c.ID, Change: Created}, nil
-	}
-	epoch, fields, err := differences(ctx, tx, c)
-	switch {
-	case err != nil:
-		return Applied{}, err
-	case len(fields) == 0:
-		return Applied{SaleID: c.ID, Change: Unchanged}, nil
-	case epoch > 0:
-		return Applied{}, fmt.Errorf("%w: %s", ErrLoaded, strings.Join(fields, ", "))
-	}
-	return Applied{SaleID: c.ID, Change: Updated, Fields: fields}, updateSale(ctx, tx, c)
-}
-
 // saleArgs are the configured columns of sales as arguments $1 to $19.
 func saleArgs(c SaleConfig) []any {
 	return []any{
@@ -127,6 +149,10 @@ func saleArgs(c SaleConfig) []any {
 	}
 }
 
+// newAllowRev numbers an allow list, see the migration that added the column.
+const newAllowRev = `greatest(allow_rev + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)`
+
+// insertSale reports whether there was no such sale. Its allow list is empty.
 func insertSale(ctx context.Context, tx pgx.Tx, c SaleConfig) (created bool, err error) {
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO sales (sale_id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold,
@@ -136,38 +162,23 @@ func insertSale(ctx context.Context, tx pgx.Tx, c SaleConfig) (created bool, err
 	if err != nil || tag.RowsAffected() == 0 {
 		return false, err
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO sale_stock (sale_id, total) VALUES ($1, $2)`, c.ID, c.Total); err != nil {
-		return false, err
-	}
-	return true, insertAllowList(ctx, tx, c)
+	_, err = tx.Exec(ctx, `INSERT INTO sale_stock (sale_id, total) VALUES ($1, $2)`, c.ID, c.Total)
+	return true, err
 }
 
-func updateSale(ctx context.Context, tx pgx.Tx, c SaleConfig) error {
-	_, err := tx.Exec(ctx, `
+// updateSale makes a sale what c says and returns its entry. The units of one that is loaded stay.
+func updateSale(ctx context.Context, tx pgx.Tx, c SaleConfig, newList bool) (sale.Entry, error) {
+	e, err := oneEntry(ctx, tx, `
 		UPDATE sales SET kind = $2, title = $3, sku = $4, total = $5, price = $6, currency = $7, per_user_limit = $8,
 			opens_at = $9, closes_at = $10, hold = $11, mode = $12, rebuy_after_release = $13, weight = $14,
-			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, titles = $19, rev = rev + 1
-		WHERE sale_id = $1`, saleArgs(c)...)
+			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, titles = $19, rev = rev + 1,
+			allow_rev = CASE WHEN $20 THEN `+newAllowRev+` ELSE allow_rev END
+		WHERE sale_id = $1 RETURNING `+entryColumns, append(saleArgs(c), newList)...)
 	if err != nil {
-		return err
+		return e, err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE sale_stock SET total = $2 WHERE sale_id = $1`, c.ID, c.Total); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(ctx, `DELETE FROM sale_allow WHERE sale_id = $1`, c.ID); err != nil {
-		return err
-	}
-	return insertAllowList(ctx, tx, c)
-}
-
-func insertAllowList(ctx context.Context, tx pgx.Tx, c SaleConfig) error {
-	_, err := tx.Exec(ctx, `
-		INSERT INTO sale_allow (sale_id, user_id) SELECT $1, unnest($2::text[])`, c.ID, c.AllowList)
-	return err
-}
-
-// allowList returns the users a sale's allow list names, sorted.
-func allowList(ctx context.Context, tx pgx.Tx, saleID string) ([]string, error) {
-	return collect(ctx, tx, pgx.RowTo[string],
-		`SELECT user_id FROM sale_allow WHERE sale_id = $1 ORDER BY user_id`, saleID)
+	_, err = tx.Exec(ctx, `
+		UPDATE sale_stock t SET total = $2 FROM sales s
+		WHERE t.sale_id = $1 AND s.sale_id = $1 AND s.epoch = 0`, c.ID, c.Total)
+	return e, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +17,7 @@ import (
 const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit,
 	least(opens_at, closed_at - interval '1 millisecond'), least(closes_at, closed_at), hold,
 	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list, titles,
-	epoch, rev, paused, rebuilding, retired`
+	epoch, rev, paused, rebuilding, retired, closed_at, allow_rev`
 
 func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
 	var e sale.Entry
@@ -30,7 +31,23 @@ func entryFields(e *sale.Entry) []any {
 	return []any{&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
 		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
 		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList, &e.Titles,
-		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired}
+		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired, (*perhaps)(&e.ClosedAt), &e.AllowRev}
+}
+
+// perhaps scans a time that may be NULL, as the zero time.
+type perhaps time.Time
+
+// Scan implements sql.Scanner.
+func (p *perhaps) Scan(v any) error {
+	switch at := v.(type) {
+	case nil:
+		*p = perhaps{}
+	case time.Time:
+		*p = perhaps(at.UTC())
+	default:
+		return fmt.Errorf("a time is %T", v)
+	}
+	return nil
 }
 
 // Entries returns every sale by id, retired ones too until they are forgotten.

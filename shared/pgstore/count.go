@@ -11,9 +11,12 @@ import (
 	"sluice/shared/sale"
 )
 
-// loadPage is how many tickets or users a load passes on at a time: what Redis takes
-// in a few milliseconds, so that other sales do not wait for it.
-const loadPage = 250
+// How many tickets or users are passed on at a time: what Redis takes in a few
+// milliseconds, so that other sales do not wait for it.
+const (
+	loadPage  = 250
+	allowPage = 2000
+)
 
 // Count reads, as of one moment, what the Redis state of an epoch under load is made
 // of. Every row gives a ticket, closed ones too, and so does what was rejected without
@@ -28,24 +31,23 @@ func (s *Store) Count(ctx context.Context, saleID string, epoch int64, parts sal
 		if err := parts.Live(live); err != nil {
 			return err
 		}
-		if err := eachPage(ctx, tx, pgx.RowTo[string], parts.Allow,
-			`SELECT user_id FROM sale_allow WHERE sale_id = $1 ORDER BY user_id`, saleID); err != nil {
+		if err := eachUser(ctx, tx, saleID, parts.Allow); err != nil {
 			return err
 		}
-		if err := eachPage(ctx, tx, scanCounted, parts.Adjusted, `
+		if err := eachPage(ctx, tx, loadPage, scanCounted, parts.Adjusted, `
 			SELECT id, sale_id, delta FROM stock_adjustments
 			WHERE sale_id = $1 AND state IN ('counted', 'applied') ORDER BY id`, saleID); err != nil {
 			return err
 		}
 		// Those without a row come first: they hold nothing, and what has a row is newer news.
-		if err := eachPage(ctx, tx, scanRowless, parts.Tickets, `
+		if err := eachPage(ctx, tx, loadPage, scanRowless, parts.Tickets, `
 			SELECT r.rid::text, r.status, r.reason, r.created_at, d.payload
 			FROM releases r JOIN dead_letters d ON d.rid = r.rid
 			WHERE r.sale_id = $1 AND NOT EXISTS (SELECT FROM orders o WHERE o.id = r.rid)
 			ORDER BY r.rid`, saleID); err != nil {
 			return err
 		}
-		return eachPage(ctx, tx, scanLoadTicket, parts.Tickets, `
+		return eachPage(ctx, tx, loadPage, scanLoadTicket, parts.Tickets, `
 			SELECT o.id::text, o.user_id, o.slot, o.idempotency_key, o.rank, o.accepted_at,
 				o.state, o.reason, o.holds_slot, greatest(o.created_at, r.created_at), o.expires_at
 			FROM orders o LEFT JOIN releases r ON r.rid = o.id
@@ -90,24 +92,24 @@ func scanCounted(row pgx.CollectableRow) (sale.Adjustment, error) {
 	return a, err
 }
 
-// eachPage passes the rows of a query on as they come.
-func eachPage[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], pass func([]T) error, sql string, args ...any) error {
+// eachPage passes the rows of a query on as they come, size at a time.
+func eachPage[T any](ctx context.Context, tx pgx.Tx, size int, scan pgx.RowToFunc[T], pass func([]T) error, sql string, args ...any) error {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	page := make([]T, 0, loadPage)
+	page := make([]T, 0, size)
 	for rows.Next() {
 		row, err := scan(rows)
 		if err != nil {
 			return err
 		}
-		if page = append(page, row); len(page) == loadPage {
+		if page = append(page, row); len(page) == size {
 			if err := pass(page); err != nil {
 				return err
 			}
-			page = make([]T, 0, loadPage) // pass may have kept it
+			page = make([]T, 0, size) // pass may have kept it
 		}
 	}
 	if err := rows.Err(); err != nil || len(page) == 0 {

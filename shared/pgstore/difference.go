@@ -2,77 +2,130 @@ package pgstore
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"sluice/shared/sale"
 )
 
-// differences names the fields in which c, in canonical form, differs from the
-// stored sale. A sale that is not loaded yet it locks against loads and other
-// appliers; one that is loaded never changes, and its orders need not wait.
-func differences(ctx context.Context, tx pgx.Tx, c SaleConfig) (epoch int64, fields []string, err error) {
-	const stored = `SELECT ` + entryColumns + ` FROM sales WHERE sale_id = $1`
-	entry, err := oneEntry(ctx, tx, stored, c.ID)
-	if err == nil && entry.Epoch == 0 {
-		if _, err := tx.Exec(ctx, closeGate, c.ID); err != nil {
-			return 0, nil, err
-		}
-		entry, err = oneEntry(ctx, tx, stored, c.ID)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	// The window as it was applied: an operator may have closed the sale since.
-	err = tx.QueryRow(ctx, `SELECT opens_at, closes_at FROM sales WHERE sale_id = $1`, c.ID).Scan(&entry.OpensAt, &entry.ClosesAt)
-	if err != nil {
-		return 0, nil, err
-	}
-	listed, err := allowList(ctx, tx, c.ID)
-	if err != nil {
-		return 0, nil, err
-	}
-	fields = changedFields(entry.Sale, c.Sale)
-	if entry.Eligibility.HasAllowList != c.Eligibility.HasAllowList || !slices.Equal(listed, c.AllowList) {
-		fields = append(fields, "eligibility.allow_list")
-	}
-	return entry.Epoch, fields, nil
+// FixedSale is what Apply refuses of one sale.
+type FixedSale struct {
+	SaleID string
+	Fields []sale.FixedField
 }
 
-// changedFields names the fields in which a and b differ as the sales file
-// spells them; the allow list is not looked at.
-func changedFields(a, b sale.Sale) []string {
-	var fields []string
-	for _, field := range []struct {
-		name    string
-		differs bool
-	}{
-		{"kind", a.Kind != b.Kind},
-		{"title", a.Title != b.Title},
-		{"sku", a.SKU != b.SKU},
-		{"total", a.Total != b.Total},
-		{"price", a.PriceMinor != b.PriceMinor},
-		{"currency", a.Currency != b.Currency},
-		{"per_user_limit", a.PerUserLimit != b.PerUserLimit},
-		{"opens_at", !a.OpensAt.Equal(b.OpensAt)},
-		{"closes_at", !a.ClosesAt.Equal(b.ClosesAt)},
-		{"hold", a.Hold != b.Hold},
-		{"mode", a.Mode != b.Mode},
-		{"rebuy_after_release", a.RebuyAfterRelease != b.RebuyAfterRelease},
-		{"weight", a.Weight != b.Weight},
-		{"eligibility.min_account_age", a.Eligibility.MinAccountAge != b.Eligibility.MinAccountAge},
-		{"eligibility.min_paid_orders", a.Eligibility.MinPaidOrders != b.Eligibility.MinPaidOrders},
-		{"eligibility.tags", !slices.Equal(a.Eligibility.Tags, b.Eligibility.Tags)},
-	} {
-		if field.differs {
-			fields = append(fields, field.name)
+// FixedError refuses a change, with every field that stands in its way. It is ErrLoaded.
+type FixedError struct{ Sales []FixedSale }
+
+func (e *FixedError) Error() string {
+	var text []string
+	for _, s := range e.Sales {
+		for _, f := range s.Fields {
+			text = append(text, "sale "+s.SaleID+": "+f.String())
 		}
 	}
-	for _, language := range sale.TitleLanguages()[1:] {
-		if a.Titles[language] != b.Titles[language] {
-			fields = append(fields, "title."+language)
+	return "nothing was changed: " + strings.Join(text, "; ")
+}
+
+// Unwrap makes it ErrLoaded.
+func (e *FixedError) Unwrap() error { return ErrLoaded }
+
+// applying is one sale in the transaction of Apply.
+type applying struct {
+	tx      pgx.Tx
+	config  SaleConfig // canonical
+	created bool
+	list    listChange
+}
+
+// oneApplier makes an Apply the only one of the sale $1 until its end, from before it
+// writes the allow list.
+const oneApplier = `SELECT pg_advisory_xact_lock(hashtextextended('sluice/apply/' || current_schema() || '/' || $1, 0))`
+
+// prepare does what takes long, beside orders and operators.
+func (a *applying) prepare(ctx context.Context) (err error) {
+	switch c := a.config; {
+	case len(c.AllowList) > 0 && !c.Eligibility.HasAllowList:
+		return fmt.Errorf("has an allow list that its eligibility does not ask for")
+	case len(c.AllowList) == 0 && c.Eligibility.HasAllowList:
+		return fmt.Errorf("has an allow list of nobody")
+	}
+	if _, err := a.tx.Exec(ctx, oneApplier, a.config.ID); err != nil {
+		return err
+	}
+	if a.created, err = insertSale(ctx, a.tx, a.config); err != nil {
+		return err
+	}
+	a.list, err = writeAllowList(ctx, a.tx, a.config.ID, a.config.AllowList)
+	return err
+}
+
+// finish changes the sale behind its gate, or says why it cannot change.
+func (a *applying) finish(ctx context.Context, applied *Applied) (refused []sale.FixedField, err error) {
+	*applied = Applied{SaleID: a.config.ID, Change: Unchanged}
+	entry, changes, err := a.differences(ctx)
+	if err != nil || len(changes) == 0 && !a.created {
+		applied.Entry = entry
+		return nil, err
+	}
+	if a.created {
+		applied.Change = Created
+		applied.Entry, err = updateCreated(ctx, a.tx, a.config)
+		return nil, err
+	}
+	if _, err := a.tx.Exec(ctx, closeGate, a.config.ID); err != nil {
+		return nil, err
+	}
+	if entry, changes, err = a.differences(ctx); err != nil { // as it is now
+		return nil, err
+	}
+	if refused := entry.Fixed(a.config.Sale, changes); len(refused) > 0 {
+		return refused, nil
+	}
+	newList := entry.Eligibility.HasAllowList != a.config.Eligibility.HasAllowList || a.list.changed()
+	if entry, err = updateSale(ctx, a.tx, a.config, newList); err != nil {
+		return nil, err
+	}
+	*applied = Applied{SaleID: a.config.ID, Change: Updated, Fields: changes, Entry: entry}
+	return nil, record(ctx, a.tx, sale.Actor{Who: applier}, sale.ActionApply, a.config.ID, "", recorded(changes))
+}
+
+// updateCreated numbers the allow list of a sale that was just inserted.
+func updateCreated(ctx context.Context, tx pgx.Tx, c SaleConfig) (sale.Entry, error) {
+	return oneEntry(ctx, tx, `
+		UPDATE sales SET allow_rev = CASE WHEN has_allow_list THEN `+newAllowRev+` ELSE 0 END
+		WHERE sale_id = $1 RETURNING `+entryColumns, c.ID)
+}
+
+// differences are what c changes of the sale as it was applied last: an operator may have
+// closed it since, which entry.ClosedAt says.
+func (a *applying) differences(ctx context.Context) (entry sale.Entry, changes []sale.FieldChange, err error) {
+	entry, err = oneEntry(ctx, a.tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, a.config.ID)
+	if err != nil {
+		return entry, nil, err
+	}
+	configured := entry
+	err = a.tx.QueryRow(ctx, `SELECT opens_at, closes_at FROM sales WHERE sale_id = $1`, a.config.ID).Scan(&configured.OpensAt, &configured.ClosesAt)
+	if err != nil {
+		return entry, nil, err
+	}
+	for _, c := range sale.Changes(configured.Sale, a.config.Sale) {
+		if c.Field != sale.AllowListField {
+			changes = append(changes, c)
 		}
 	}
-	return fields
+	if c, differs := a.list.describe(entry.Eligibility.HasAllowList, a.config.Eligibility.HasAllowList); differs {
+		changes = append(changes, c)
+	}
+	return entry, changes, nil
+}
+
+func recorded(changes []sale.FieldChange) fields {
+	all := make(fields, len(changes))
+	for _, c := range changes {
+		all[c.Field] = [2]any{c.Before, c.After}
+	}
+	return all
 }

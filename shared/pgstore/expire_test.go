@@ -72,7 +72,7 @@ func TestExpire_TakesPendingOrdersThatAreDueAndNoOthers(t *testing.T) {
 	if err != nil || len(pending) != 3 {
 		t.Fatalf("%d releases, error %v", len(pending), err)
 	}
-	want := PendingRelease{Release: sale.Release{RID: rs[0].RID, SaleID: "phone", Status: sale.StatusExpired, Give: 1}, Epoch: 1}
+	want := PendingRelease{Release: sale.Release{RID: rs[0].RID, SaleID: "phone", Status: sale.StatusExpired, Give: 1, Slot: sale.SlotOpens}, Epoch: 1}
 	i := slices.IndexFunc(pending, func(p PendingRelease) bool { return p.RID == rs[0].RID })
 	if diff := cmp.Diff(want, pending[i]); diff != "" {
 		t.Errorf("release (-want +got):\n%s", diff)

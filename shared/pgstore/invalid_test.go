@@ -195,7 +195,7 @@ func TestReject_WritesRowReleaseAndDeadLetterOnce(t *testing.T) {
 				t.Errorf("ordered: %s", diff)
 			}
 			pending, err := s.UnappliedReleases(t.Context(), 10, nil)
-			release := sale.Release{RID: bad.RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonInvalid, Give: 1}
+			release := sale.Release{RID: bad.RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonInvalid, Give: 1, Slot: sale.SlotOpens}
 			if diff := cmp.Diff([]PendingRelease{{Release: release, Epoch: 1}}, pending); diff != "" || err != nil {
 				t.Errorf("error %v, releases: %s", err, diff)
 			}

@@ -14,7 +14,8 @@ import (
 
 // What Postgres has lost is brought back from what Redis still knows, in this order:
 //
-//	Adopt           epoch, rev, pause, early end of the catalogue
+//	Adopt           what the catalogue says: epoch, rev, pause, early end, and what was applied
+//	RestoreAllowList who may buy
 //	RestoreClosed   what was let go: units come back before anybody takes them
 //	RestoreRefunded what was paid and refunded and gave its unit back, by the payments, which are stored before
 //	RestoreAdjusted units that operators added or took away
@@ -52,11 +53,15 @@ func (s *Store) Missing(ctx context.Context, tickets []sale.Ticket) (missing int
 // superseded from here on, unless they are decided: those that were ordered have a
 // ticket in the epoch that is live, and get their row from it. When Redis is not live at the
 // latest epoch there is no such ticket: the sale is left in rebuild, and they are ordered.
+// Whether users are on the allow list is for RestoreAllowList.
 func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error) {
 	var entry sale.Entry
 	epoch := max(known.Epoch, live)
 	err := s.changeSale(ctx, known.ID, func(ctx context.Context, tx pgx.Tx) (err error) {
 		if _, err := insertSale(ctx, tx, canonical(SaleConfig{Sale: known.Sale})); err != nil {
+			return err
+		}
+		if err := adoptConfig(ctx, tx, known); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
@@ -67,13 +72,12 @@ func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.E
 		}
 		entry, err = oneEntry(ctx, tx, `
 			UPDATE sales SET epoch = greatest(epoch, $2), rev = greatest(rev, $4) + 1,
-				rebuilding = CASE WHEN epoch < $2 THEN $8 < $2 AND NOT $6 ELSE rebuilding END,
+				rebuilding = CASE WHEN epoch < $2 THEN $7 < $2 AND NOT $6 ELSE rebuilding END,
 				loading_epoch = CASE WHEN epoch < $2 THEN $2 ELSE loading_epoch END,
 				paused = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $5 ELSE paused END,
-				closed_at = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) AND $7 < least(closes_at, closed_at) THEN $7 ELSE closed_at END,
 				retired = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $6 ELSE retired END
 			WHERE sale_id = $1 AND (epoch < $2 OR (epoch, rev) < ($3::bigint, $4::bigint)) RETURNING `+entryColumns,
-			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, known.ClosesAt, live)
+			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, live)
 		if errors.Is(err, ErrNoSale) { // nothing to take over
 			entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, known.ID)
 		}
@@ -83,6 +87,32 @@ func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.E
 		return sale.Entry{}, fmt.Errorf("cannot adopt sale %s: %w", known.ID, err)
 	}
 	return entry, nil
+}
+
+// adoptConfig takes over a newer configuration. An entry has the window that an early end
+// has left of the configured one; that end comes along, so that it is not lifted by the
+// next sales file.
+func adoptConfig(ctx context.Context, tx pgx.Tx, known sale.Entry) error {
+	c := canonical(SaleConfig{Sale: known.Sale})
+	var closed *time.Time
+	if !known.ClosedAt.IsZero() {
+		closed = &known.ClosedAt
+	}
+	if _, err := tx.Exec(ctx, `
+		UPDATE sale_stock t SET total = $2 FROM sales s
+		WHERE t.sale_id = $1 AND s.sale_id = $1 AND s.epoch = 0 AND (s.epoch, s.rev) < ($3::bigint, $4::bigint)`,
+		c.ID, c.Total, known.Epoch, known.Rev); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE sales SET kind = $2, title = $3, sku = $4, total = $5, price = $6, currency = $7, per_user_limit = $8,
+			opens_at = CASE WHEN $9 = $22::timestamptz - interval '1 millisecond' THEN opens_at ELSE $9 END,
+			closes_at = CASE WHEN $22 IS NULL THEN $10 ELSE greatest(closes_at, $10) END, closed_at = coalesce($22, closed_at),
+			hold = $11, mode = $12, rebuy_after_release = $13, weight = $14,
+			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, titles = $19
+		WHERE sale_id = $1 AND (epoch, rev) < ($20::bigint, $21::bigint)`,
+		append(saleArgs(c), known.Epoch, known.Rev, closed)...)
+	return err
 }
 
 // RestoreClosed makes Postgres hold what closed tickets of a sale say: an order that is

@@ -2,6 +2,8 @@ package pgstore
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -232,6 +234,7 @@ func TestAdopt_TakesOverWhatIsNewer(t *testing.T) {
 	known := before
 	known.Epoch, known.Rev, known.Paused = 4, 9, true
 	known.ClosesAt = known.OpensAt.Add(time.Minute) // an operator has closed it
+	known.ClosedAt = known.ClosesAt
 	for range 2 {
 		got, err := s.Adopt(t.Context(), known, 4)
 		if err != nil || got.Epoch != 4 || got.Rev <= 9 || !got.Paused || got.Rebuilding || !got.ClosesAt.Equal(known.ClosesAt) {
@@ -245,6 +248,106 @@ func TestAdopt_TakesOverWhatIsNewer(t *testing.T) {
 	}
 	if total, _, err := stockOf(t, s, "lost"); err != nil || total != 7 {
 		t.Errorf("its stock is %d, %v", total, err)
+	}
+}
+
+func TestAdopt_KeepsWhatWasAppliedSince(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 3)
+	known := entryOf(t, s, "phone")
+	known.Rev = 9
+	known.Title, known.Weight, known.Hold, known.Mode, known.RebuyAfterRelease = "Newer", 7, time.Hour, sale.ModeInstant, false
+	known.PerUserLimit = 5
+	known.OpensAt, known.ClosesAt = known.OpensAt.Add(-time.Hour), known.ClosesAt.Add(time.Hour)
+	known.Eligibility = sale.Eligibility{MinAccountAge: time.Hour, MinPaidOrders: 2, Tags: []string{"vip"}}
+	got, err := s.Adopt(t.Context(), known, 1)
+	must(t, err)
+	if diff := cmp.Diff(known.Sale, got.Sale); diff != "" || !got.ClosedAt.IsZero() {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	older := known
+	older.Rev, older.Title = 3, "Older"
+	if got, err := s.Adopt(t.Context(), older, 1); err != nil || got.Title != "Newer" {
+		t.Errorf("an older one: %+v, %v", got, err)
+	}
+	next := SaleConfig{Sale: known.Sale}
+	if applied := apply(t, s, next)[0]; applied.Change != Unchanged {
+		t.Errorf("the file that was applied last: %+v", applied)
+	}
+}
+
+func TestAdopt_OfOneThatWasClosedAfterItsWindowMoved(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 3)
+	known := entryOf(t, s, "phone")
+	known.Rev, known.ClosesAt = 9, known.ClosesAt.Add(time.Hour) // behind what this copy has for its end
+	known.ClosedAt = known.ClosesAt
+	got, err := s.Adopt(t.Context(), known, 1)
+	must(t, err)
+	if !got.ClosesAt.Equal(known.ClosesAt) || !got.ClosedAt.Equal(known.ClosedAt) {
+		t.Errorf("closes at %v, closed at %v, want %v", got.ClosesAt, got.ClosedAt, known.ClosesAt)
+	}
+	c := SaleConfig{Sale: known.Sale}
+	c.ClosesAt = known.ClosesAt.Add(time.Hour)
+	if _, err := s.Apply(t.Context(), []SaleConfig{c}); err == nil || !strings.Contains(err.Error(), "it stays closed") {
+		t.Errorf("applied again: %v", err)
+	}
+}
+
+func TestAdopt_OfACopyFromBeforeTheFirstLoadTakesItsUnits(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	apply(t, s, config("phone", 3))
+	known := entryOf(t, s, "phone")
+	known.Epoch, known.Rev, known.Total, known.PriceMinor = 1, 5, 8, 7
+	got, err := s.Adopt(t.Context(), known, 1)
+	must(t, err)
+	if total, _, err := stockOf(t, s, "phone"); err != nil || total != 8 || got.Total != 8 || got.PriceMinor != 7 {
+		t.Errorf("%d units, %v: %+v", total, err, got)
+	}
+}
+
+func TestRestoreAllowList_TakesTheNewestOrPauses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own         []string // what this copy has, at number 1
+		found       []string // what Redis has
+		rev, newest int64
+		want        []string
+		lost        bool
+	}{
+		"redis has the newest":         {[]string{"ann"}, []string{"bob"}, 2, 2, []string{"bob"}, false},
+		"this copy is the newest":      {[]string{"ann"}, []string{"bob"}, 0, 1, []string{"ann"}, false},
+		"redis has nothing, same":      {[]string{"ann"}, nil, -1, 1, []string{"ann"}, false},
+		"this copy has lost its users": {nil, []string{"bob"}, 1, 1, []string{"bob"}, false},
+		"both have an older one":       {[]string{"ann"}, []string{"bob"}, 2, 3, []string{"bob"}, true},
+		"nobody has any":               {nil, nil, -1, 1, nil, true},
+		"nobody has the newest":        {[]string{"ann"}, nil, -1, 2, []string{"ann"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStore(t)
+			loaded(t, s, "phone", 3)
+			exec(t, s, `UPDATE sales SET has_allow_list = true, allow_rev = 1`)
+			exec(t, s, `INSERT INTO sale_allow SELECT 'phone', unnest($1::text[])`, c.own)
+			for range 2 {
+				lost, err := s.RestoreAllowList(t.Context(), "phone", c.found, c.rev, c.newest)
+				must(t, err)
+				state, err := s.LoadState(t.Context(), "phone")
+				must(t, err)
+				e := entryOf(t, s, "phone")
+				if !slices.Equal(state.AllowList, c.want) || e.Paused != c.lost || e.AllowRev != max(1, c.newest) {
+					t.Errorf("lost %v, list %v: %+v", lost, state.AllowList, e)
+				}
+			}
+			next := config("phone", 3)
+			next.Eligibility.HasAllowList, next.AllowList = true, []string{"cy"}
+			if applied := apply(t, s, next)[0]; applied.Entry.AllowRev <= c.newest {
+				t.Errorf("the next list has number %d", applied.Entry.AllowRev)
+			}
+		})
 	}
 }
 

@@ -24,7 +24,12 @@ func releaseFields(r *sale.Release) []any {
 
 func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
 	var p PendingRelease
-	err := row.Scan(append(releaseFields(&p.Release), &p.Epoch)...)
+	stays := false
+	err := row.Scan(append(releaseFields(&p.Release), &p.Epoch, &stays)...)
+	p.Slot = sale.SlotOpens
+	if stays {
+		p.Slot = sale.SlotStays
+	}
 	return p, err
 }
 
@@ -34,12 +39,12 @@ func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
 // ApplyRetired is for theirs.
 func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []string) ([]PendingRelease, error) {
 	pending, err := read(ctx, s, scanPendingRelease, `
-		SELECT `+releaseColumns+`, s.epoch
+		SELECT `+releaseColumns+`, s.epoch, coalesce(o.holds_slot, false)
 		FROM sales s CROSS JOIN LATERAL (
 			SELECT rid, sale_id, status, reason, give, holder, created_at FROM releases
 			WHERE sale_id = s.sale_id AND applied_at IS NULL AND rid <> ALL (coalesce($2::text[], '{}')::uuid[])
 			ORDER BY created_at LIMIT $1
-		) r
+		) r LEFT JOIN orders o ON o.id = r.rid
 		WHERE s.forgotten_at IS NULL AND NOT s.retired
 		ORDER BY r.created_at, r.rid`, limit, except)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestReleases_AreListedUntilMarkedApplied(t *testing.T) {
 	}
 	pending, err := s.UnappliedReleases(t.Context(), 10, nil)
 	want := []PendingRelease{{
-		Release: sale.Release{RID: rs[1].RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonSurplus},
+		Release: sale.Release{RID: rs[1].RID, SaleID: "phone", Status: sale.StatusRejected, Reason: sale.ReasonSurplus, Slot: sale.SlotOpens},
 		Epoch:   1,
 	}}
 	if diff := cmp.Diff(want, pending); diff != "" || err != nil {
@@ -175,5 +175,35 @@ func TestOrdersOf_NewestFirstAndOnlyTheBuyers(t *testing.T) {
 		if _, found, err := s.OrderOf(t.Context(), "ann", id); found || err != nil {
 			t.Errorf("%q: found %v, error %v", id, found, err)
 		}
+	}
+}
+
+// What Redis makes of a slot must be what Postgres made of it, whatever the sale says by then.
+func TestReleases_SaySlotsAsTheyWereWhenTheOrderClosed(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for id, rebuy := range map[string]bool{"may": true, "may-not": false} {
+		c := config(id, 5)
+		c.RebuyAfterRelease = rebuy
+		apply(t, s, c)
+		entry, err := s.BeginLoad(t.Context(), id, 0)
+		must(t, err)
+		_, err = s.FinishLoad(t.Context(), id, entry.Epoch)
+		must(t, err)
+		order(t, s, batchOf(id, reservations(1)...))
+		exec(t, s, `UPDATE orders SET expires_at = now() - interval '1 second' WHERE sale_id = $1`, id)
+		_, err = s.Expire(t.Context(), id, 10)
+		must(t, err)
+		c.RebuyAfterRelease = !rebuy
+		apply(t, s, c)
+	}
+	pending, err := s.UnappliedReleases(t.Context(), 10, nil)
+	must(t, err)
+	got := map[string]sale.SlotRule{}
+	for _, p := range pending {
+		got[p.SaleID] = p.Slot
+	}
+	if got["may"] != sale.SlotOpens || got["may-not"] != sale.SlotStays {
+		t.Errorf("slots %v", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clearing is how many epochs one call clears away: each is nine keys.
+// clearing is how many epochs one call clears away: each is ten keys.
 const clearing = 100
 
 // Clear removes everything of a sale up to an epoch: meta and the newest epoch

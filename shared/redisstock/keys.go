@@ -2,7 +2,7 @@ package redisstock
 
 import "strconv"
 
-// keys returns the ten keys of a sale at an epoch, in the order that the scripts'
+// keys returns the eleven keys of a sale at an epoch, in the order that the scripts'
 // prelude names them. meta has no epoch in its name: it says which one is live.
 // The braces put a sale on one Cluster shard.
 func keys(saleID string, epoch int64) []string {
@@ -19,6 +19,7 @@ func keys(saleID string, epoch int64) []string {
 		at + "counters",
 		at + "allow",
 		at + "adjusted",
+		at + "allowing",
 	}
 }
 

@@ -66,7 +66,7 @@ func (c *Client) Flip(ctx context.Context, token string, l Live) error {
 	return c.loading(ctx, lua.Flip, e.ID, e.Epoch, token,
 		l.Stock, l.Rank, l.Accepted, l.Served, l.Unpaid, l.Given,
 		e.Rev, millis(e.OpensAt), millis(e.ClosesAt), e.PerUserLimit, l.Total,
-		flag(e.RebuyAfterRelease), flag(e.Eligibility.HasAllowList), flag(e.Paused))
+		flag(e.RebuyAfterRelease), flag(e.Eligibility.HasAllowList), flag(e.Paused), e.AllowRev)
 }
 
 // loading runs a script that works behind the fence and answers 1 when it did.

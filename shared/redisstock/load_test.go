@@ -134,7 +134,7 @@ func TestConfigure_NewerRevMovesTheWindowAndRaisesTheVersion(t *testing.T) {
 	e.ClosesAt = s.ClosesAt.Add(time.Hour).Truncate(time.Millisecond).UTC()
 	snap, changed, err := c.Configure(t.Context(), e)
 	must(t, err)
-	if !changed || !snap.Paused || !snap.ClosesAt.Equal(e.ClosesAt) || snap.Version != 2 || snap.Stock != 4 {
+	if !changed.Changed || !snap.Paused || !snap.ClosesAt.Equal(e.ClosesAt) || snap.Version != 2 || snap.Stock != 4 {
 		t.Errorf("changed %v: %+v", changed, snap)
 	}
 	_, d := reserve(t, c, s, attempt("bob"), attempt("ada"))
@@ -145,7 +145,7 @@ func TestConfigure_NewerRevMovesTheWindowAndRaisesTheVersion(t *testing.T) {
 		old.Rev = rev
 		snap, changed, err = c.Configure(t.Context(), old)
 		must(t, err)
-		if changed || !snap.Paused || snap.Version != 2 {
+		if changed.Changed || !snap.Paused || snap.Version != 2 {
 			t.Errorf("rev %d replaced rev 3: %+v", rev, snap)
 		}
 	}

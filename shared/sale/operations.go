@@ -21,6 +21,7 @@ const (
 	ActionResume        Action = "resume"
 	ActionClose         Action = "close"
 	ActionRebuild       Action = "rebuild"
+	ActionApply         Action = "apply" // of a sales file that changes the sale
 	ActionStock         Action = "stock"
 	ActionStockRefused  Action = "stock-refused"
 	ActionLetterRetried Action = "dead-letter-retry"

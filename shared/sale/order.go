@@ -62,4 +62,16 @@ type Release struct {
 	Reason Reason
 	Give   int64  // units that go back to the stock: 0 or 1
 	Holder string // for a duplicate: the rid that holds the slot, else ""
+	Slot   SlotRule
 }
+
+// SlotRule says what becomes of the slot of a reservation that is let go. Postgres decides
+// it with the order: what the sale says may have changed until Redis applies it.
+type SlotRule string
+
+// Rules of slots.
+const (
+	SlotAsSale SlotRule = ""     // as the sale says when Redis applies it
+	SlotOpens  SlotRule = "open" // the buyer may buy again
+	SlotStays  SlotRule = "stay" // the buyer may not
+)

@@ -56,6 +56,18 @@ type Entry struct {
 	Paused     bool  `json:"paused"`
 	Rebuilding bool  `json:"rebuilding"`
 	Retired    bool  `json:"retired"`
+
+	// ClosedAt is when an operator ended the window early, zero when nobody did. It is in ClosesAt.
+	ClosedAt time.Time `json:"closed_at,omitzero"`
+	// AllowRev tells one allow list of the sale from another: a later one has a higher number.
+	AllowRev int64 `json:"allow_rev,omitempty"`
+}
+
+// Configured is what Redis made of an entry that it was brought.
+type Configured struct {
+	Changed bool // it was news
+	// Unlisted: the entry's allow list is not there yet. The one before it rules on.
+	Unlisted bool
 }
 
 // NewerThan reports whether e may replace o in the catalogue.

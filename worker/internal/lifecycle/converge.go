@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"sluice/shared/changes"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 )
@@ -18,6 +19,7 @@ const (
 	repeatEvery    = 10 * time.Second       // how long a store that lost a change may go unnoticed
 	convergeWithin = 5 * time.Second        // of one round's read
 	callWithin     = 2 * time.Second        // of one call
+	listWithin     = time.Minute            // of one allow list
 	converging     = 8                      // sales at a time: one that hangs must not keep the others
 )
 
@@ -26,29 +28,25 @@ type entries interface {
 	Entries(ctx context.Context) ([]sale.Entry, error)
 }
 
-// configurer brings an entry to Redis, unless Redis has a newer one.
-type configurer interface {
-	Configure(ctx context.Context, e sale.Entry) (sale.Snapshot, bool, error)
-}
-
-// announcer brings an entry to the catalogue, unless it has a newer one, and tells
-// gateways of a sale's new state.
-type announcer interface {
-	PutEntry(ctx context.Context, e sale.Entry) (changed bool, err error)
-	NotifySnapshot(s sale.Snapshot) error
+// bringer brings an entry to Redis and to the catalogue, unless they have a newer one.
+type bringer interface {
+	Entry(ctx context.Context, e sale.Entry) (changes.Brought, error)
+	AllowList(ctx context.Context, saleID string) error
 }
 
 // Convergence brings every change of a sale from Postgres to Redis and to the
 // catalogue.
 type Convergence struct {
-	truth     entries
-	stock     configurer
-	catalogue announcer
-	log       *slog.Logger
+	truth  entries
+	bring  bringer
+	locked error // another process brings the list
+	log    *slog.Logger
 
-	mu     sync.Mutex
-	done   map[string]progress
-	faults service.Quiet
+	mu      sync.Mutex
+	done    map[string]progress
+	listing bool // an allow list is being brought
+	lists   sync.WaitGroup
+	faults  service.Quiet
 }
 
 // progress is what a sale was last brought to, and when.
@@ -57,15 +55,17 @@ type progress struct {
 	at         time.Time
 }
 
-// NewConvergence builds the loop.
-func NewConvergence(truth entries, stock configurer, catalogue announcer, log *slog.Logger) *Convergence {
-	return &Convergence{truth: truth, stock: stock, catalogue: catalogue, log: log, done: make(map[string]progress)}
+// NewConvergence builds the loop. locked is the error that says that another process
+// brings the allow list of a sale.
+func NewConvergence(truth entries, bring bringer, locked error, log *slog.Logger) *Convergence {
+	return &Convergence{truth: truth, bring: bring, locked: locked, log: log, done: make(map[string]progress)}
 }
 
 // Run converges until ctx ends.
 func (c *Convergence) Run(ctx context.Context) {
 	ticker := time.NewTicker(convergeEvery)
 	defer ticker.Stop()
+	defer c.lists.Wait()
 	for {
 		if err := c.round(ctx); err != nil && ctx.Err() == nil && c.faults.Allow() {
 			c.log.Warn("sales not converged", "error", err)
@@ -92,7 +92,7 @@ func (c *Convergence) round(ctx context.Context) error {
 	group.SetLimit(converging)
 	for i, e := range all {
 		group.Go(func() error {
-			faults[i] = c.bring(ctx, e)
+			faults[i] = c.converge(ctx, e)
 			return nil
 		})
 	}
@@ -100,7 +100,7 @@ func (c *Convergence) round(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
+func (c *Convergence) converge(ctx context.Context, e sale.Entry) error {
 	last := c.last(e.ID)
 	same := last.epoch == e.Epoch && last.rev == e.Rev
 	if e.Epoch == 0 || same && (e.Retired || time.Since(last.at) < repeatEvery) {
@@ -108,24 +108,48 @@ func (c *Convergence) bring(ctx context.Context, e sale.Entry) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	configured := true
-	if !e.Rebuilding && !e.Retired {
-		var err error
-		if configured, err = c.configure(call, e); err != nil {
-			return err
-		}
-	}
-	changed, err := c.catalogue.PutEntry(call, e)
+	brought, err := c.bring.Entry(call, e)
 	if err != nil {
 		return err
 	}
-	if changed {
+	if brought.Announced {
 		c.log.Info("sale announced", "sale", e.ID, "epoch", e.Epoch, "rev", e.Rev, "paused", e.Paused, "retired", e.Retired)
 	}
-	if configured {
+	if brought.Unlisted {
+		c.list(ctx, e.ID)
+	}
+	// What Redis has not taken is tried again in the next round.
+	if (brought.Live || e.Rebuilding || e.Retired) && !brought.Unlisted {
 		c.remember(e.ID, progress{epoch: e.Epoch, rev: e.Rev, at: time.Now()})
 	}
 	return nil
+}
+
+// list brings a sale's allow list beside the rounds: other sales must not wait for it. One at
+// a time, which takes two connections to Postgres.
+func (c *Convergence) list(ctx context.Context, saleID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.listing {
+		return // again in the next round
+	}
+	c.listing = true
+	c.lists.Go(func() {
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.listing = false
+		}()
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, listWithin)
+		defer cancel()
+		switch err := c.bring.AllowList(ctx, saleID); {
+		case err == nil:
+			c.log.Info("allow list brought", "sale", saleID, "seconds", time.Since(start).Seconds())
+		case !errors.Is(err, c.locked) && ctx.Err() == nil && c.faults.Allow():
+			c.log.Warn("allow list not brought", "sale", saleID, "error", err)
+		}
+	})
 }
 
 // Again has every sale brought to both stores again, in the next round: one of them may
@@ -160,21 +184,4 @@ func (c *Convergence) remember(saleID string, p progress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done[saleID] = p
-}
-
-// configure changes Redis. A sale that is not live there is a matter for a load;
-// its entry is announced all the same, and Redis is asked again in the next round.
-func (c *Convergence) configure(ctx context.Context, e sale.Entry) (done bool, err error) {
-	snap, changed, err := c.stock.Configure(ctx, e)
-	switch {
-	case errors.Is(err, sale.ErrStale):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	if changed {
-		// Gateways that miss it read the sale again within a second.
-		_ = c.catalogue.NotifySnapshot(snap)
-	}
-	return true, nil
 }

@@ -47,13 +47,18 @@ func (r *Recovery) recover(ctx context.Context) error {
 	return nil
 }
 
-// newestOf is every sale once, as whichever store is further knows it.
+// newestOf is every sale once, as whichever store is further knows it, with the number of
+// the last allow list that either has heard of.
 func newestOf(entries, announced []sale.Entry) []sale.Entry {
 	newest := make(map[string]sale.Entry)
 	for _, e := range slices.Concat(entries, announced) {
-		if known, ok := newest[e.ID]; !ok || e.NewerThan(known) {
-			newest[e.ID] = e
+		known, ok := newest[e.ID]
+		allowRev := max(e.AllowRev, known.AllowRev)
+		if !ok || e.NewerThan(known) {
+			known = e
 		}
+		known.AllowRev = allowRev
+		newest[e.ID] = known
 	}
 	list := make([]sale.Entry, 0, len(newest))
 	for _, e := range newest {
@@ -84,12 +89,39 @@ func (s *restored) restore(ctx context.Context, known sale.Entry) error {
 	if s.epochs, err = s.ticketEpochs(ctx, live); err != nil {
 		return err
 	}
+	if err := s.allowList(ctx, known); err != nil {
+		return err
+	}
 	if len(s.epochs) == 0 {
 		s.log.Error("redis has lost the sale too: what was expired or cancelled is ordered again", "sale", s.entry.ID)
 	} else if err := s.fromTickets(ctx); err != nil {
 		return err
 	}
 	return s.fromStream(ctx)
+}
+
+// allowList restores who may buy. Without the newest list the sale is left paused: neither
+// an older one nor an empty one may decide.
+func (s *restored) allowList(ctx context.Context, known sale.Entry) error {
+	if !s.entry.Eligibility.HasAllowList {
+		return nil
+	}
+	var users []string
+	rev := int64(-1)
+	for _, epoch := range append(slices.Clone(s.epochs), known.Epoch) {
+		found, of, err := s.stock.AllowList(ctx, s.entry.ID, epoch)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && of > rev {
+			users, rev = found, of
+		}
+	}
+	lost, err := s.truth.RestoreAllowList(ctx, s.entry.ID, users, rev, known.AllowRev)
+	if lost {
+		s.log.Error("allow list is lost, sale is paused: apply its sales file again, then resume it", "sale", s.entry.ID)
+	}
+	return err
 }
 
 // ticketEpochs are those whose tickets tell what Postgres had: the one that is live or,

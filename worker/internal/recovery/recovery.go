@@ -43,6 +43,9 @@ type Truth interface {
 	// Missing counts the tickets that Postgres does not know.
 	Missing(ctx context.Context, tickets []sale.Ticket) (int, error)
 	Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error)
+	// RestoreAllowList takes users as the list of number rev; newest is the last number there
+	// was. When no store has that one the sale is paused, and lost is true.
+	RestoreAllowList(ctx context.Context, saleID string, users []string, rev, newest int64) (lost bool, err error)
 	RestoreClosed(ctx context.Context, e sale.Entry, tickets []sale.Ticket) (restored int64, err error)
 	RestoreAdjusted(ctx context.Context, saleID string, adjusted []sale.Adjustment) (restored int64, err error)
 	// Order decides reservations, known ones as they were, and says how many are
@@ -64,6 +67,8 @@ type Stock interface {
 	OlderEpochs(ctx context.Context, saleID string, epoch int64) ([]int64, error)
 	EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 	Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error)
+	// AllowList is nobody when Redis does not have all of it.
+	AllowList(ctx context.Context, saleID string, epoch int64) (users []string, rev int64, err error)
 }
 
 // Queue is JetStream.

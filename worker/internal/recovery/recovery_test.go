@@ -35,6 +35,8 @@ type world struct {
 	answers    string // the sale that redisErr is not for
 	tickets    []sale.Ticket
 	moved      []sale.Adjustment
+	listed     []string
+	listRev    int64
 	handOvers  []sale.HandOver
 	paymentErr error
 	did        []string
@@ -93,6 +95,18 @@ func (w *world) Adopt(_ context.Context, known sale.Entry, live int64) (sale.Ent
 	w.note("adopt %s %d %d", known.ID, known.Epoch, live)
 	known.Epoch = max(known.Epoch, live)
 	return known, nil
+}
+
+func (w *world) RestoreAllowList(_ context.Context, _ string, users []string, rev, newest int64) (bool, error) {
+	w.note("list %s of %d, newest %d", strings.Join(users, " "), rev, newest)
+	return rev < newest, nil
+}
+
+func (w *world) AllowList(_ context.Context, _ string, epoch int64) ([]string, int64, error) {
+	if epoch != w.live {
+		return nil, 0, nil
+	}
+	return w.listed, w.listRev, nil
 }
 
 func (w *world) Adjusted(context.Context, string, int64) ([]sale.Adjustment, error) {
@@ -249,6 +263,36 @@ func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 			why, err := tc.world.recovery().compare(t.Context())
 			if err != nil || (why != "") != tc.behind {
 				t.Errorf("behind because %q, %v", why, err)
+			}
+		})
+	}
+}
+
+func TestRecover_TakesTheAllowListFromRedisAndTheNumberFromWhoeverIsFurther(t *testing.T) {
+	t.Parallel()
+	older, newer := entry(2, 3), entry(2, 4)
+	newer.Eligibility.HasAllowList, newer.AllowRev = true, 7
+	for name, tc := range map[string]struct {
+		world world
+		want  string
+	}{
+		"redis has it":            {world{live: 2, listed: []string{"ann"}, listRev: 7}, "list ann of 7, newest 7"},
+		"redis has an older one":  {world{live: 2, listed: []string{"ann"}, listRev: 6}, "list ann of 6, newest 7"},
+		"redis has none":          {world{live: 2}, "list  of -1, newest 7"},
+		"redis was started again": {world{live: 2, dead: true, listed: []string{"ann"}, listRev: 7}, "list ann of 7, newest 7"},
+		"a recovery that goes on": {world{live: 2, announced: []sale.Entry{newer}, entries: []sale.Entry{{Sale: newer.Sale, Epoch: 2, Rev: 5}}, listRev: 7, listed: []string{"ann"}}, "list ann of 7, newest 7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &tc.world
+			if w.announced == nil {
+				w.entries, w.announced = []sale.Entry{older}, []sale.Entry{newer}
+			}
+			if err := w.recovery().recover(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(w.did, tc.want) {
+				t.Errorf("did %q, want %q", w.did, tc.want)
 			}
 		})
 	}
