@@ -71,16 +71,17 @@ func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) er
 		return err
 	}
 	told := writeChanges(in.stdout, applied)
-	var changed []sale.Entry
+	var entries []sale.Entry
+	changed := make(map[string]bool)
 	for _, a := range applied {
 		if a.Change == pgstore.Updated && a.Entry.Epoch > 0 {
-			changed = append(changed, a.Entry)
+			entries, changed[a.SaleID] = append(entries, a.Entry), true
 		}
 	}
-	if err := errors.Join(told, s.bringAll(ctx, changed)); err != nil {
+	if err := errors.Join(told, s.bringAll(ctx, entries)); err != nil {
 		return err
 	}
-	return s.loadAll(ctx, in, ids)
+	return s.loadAll(ctx, in, ids, changed)
 }
 
 func configsOf(sales []salesfile.Sale) (configs []pgstore.SaleConfig, ids []string) {

@@ -24,7 +24,9 @@ func (s *stores) fits(ctx context.Context, sales []salesfile.Sale) error {
 		return err
 	}
 	totals := make(map[string]int64, len(stored)+len(sales))
+	loaded := make(map[string]bool, len(stored))
 	for _, e := range stored {
+		loaded[e.ID] = e.Epoch > 0
 		if !e.Retired {
 			totals[e.ID] = e.Total
 		}
@@ -32,6 +34,9 @@ func (s *stores) fits(ctx context.Context, sales []salesfile.Sale) error {
 	before := mostBytes(totals, usage.MaxMessagesPerSale)
 	largest := sale.Sale{}
 	for _, one := range sales {
+		if loaded[one.ID] {
+			continue // it keeps its total
+		}
 		totals[one.ID] = one.Total
 		if one.Total > largest.Total {
 			largest = one.Sale

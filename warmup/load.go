@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/shared/pgstore"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 )
@@ -23,7 +24,7 @@ func runLoad(ctx context.Context, in input) error {
 				return err
 			}
 		}
-		return s.loadAll(ctx, in, ids)
+		return s.loadAll(ctx, in, ids, nil)
 	})
 }
 
@@ -56,11 +57,15 @@ func (s *stores) saleIDs(ctx context.Context) ([]string, error) {
 }
 
 // loadAll loads each sale that needs it. One sale's error does not keep the
-// others back.
-func (s *stores) loadAll(ctx context.Context, in input, ids []string) error {
+// others back. Those that were changed need not be loaded here: whoever loads them
+// brings the change.
+func (s *stores) loadAll(ctx context.Context, in input, ids []string, changed map[string]bool) error {
 	var failed []error
 	for _, id := range ids {
 		done, err := s.load(ctx, id)
+		if changed[id] && errors.Is(err, pgstore.ErrLocked) {
+			done, err = "another process is at it, and brings the change where this one could not", nil
+		}
 		if err != nil {
 			failed = append(failed, err)
 			continue

@@ -355,6 +355,43 @@ func TestApply_BesideOperatorsAndLoadsLosesNothing(t *testing.T) {
 	}
 }
 
+// Half a million users take seconds to write. Somebody who writes one of them too holds them up here for longer.
+func TestApply_OrdersAndOperatorsDoNotWaitForAnAllowList(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 10)
+	blocker, err := s.pool.Begin(t.Context())
+	must(t, err)
+	_, err = blocker.Exec(t.Context(), `INSERT INTO sale_allow VALUES ('phone', 'ann')`)
+	must(t, err)
+	c := config("phone", 10)
+	c.Weight, c.Eligibility.HasAllowList, c.AllowList = 7, true, []string{"ann"}
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Apply(t.Context(), []SaleConfig{c})
+		done <- err
+	}()
+	eventually(t, "the list waits", func() bool {
+		var waiting bool
+		must(t, s.pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_stat_activity
+			WHERE application_name = current_setting('application_name') AND wait_event_type = 'Lock')`).Scan(&waiting))
+		return waiting
+	})
+	wantCounts(t, order(t, s, batchOf("phone", reservations(1)...)), 1, 0, 0, 0)
+	_, err = s.SetPaused(t.Context(), sale.Actor{Who: "admin"}, "phone", true)
+	must(t, err)
+	select {
+	case err := <-done:
+		t.Fatalf("the list did not wait: %v", err)
+	default:
+	}
+	must(t, blocker.Rollback(t.Context()))
+	must(t, <-done)
+	if e := entryOf(t, s, "phone"); e.Weight != 7 || !e.Paused {
+		t.Errorf("the sale is %+v", e)
+	}
+}
+
 func TestApply_IsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
