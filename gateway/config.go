@@ -30,6 +30,7 @@ type config struct {
 	events              events
 	funnel              funnel.Config
 	limits              limits
+	local               localShop
 }
 
 func parse(args []string, getenv func(string) string) (config, error) {
@@ -64,6 +65,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	c.limits.register(fs)
 	fs.IntVar(&c.waiters, "ticket-waiters", 0, "most reads of tickets that wait at a time; 0 is half of the connections, and more is refused")
 	c.events.register(fs)
+	c.local.register(fs)
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return c, err
 	}
@@ -101,6 +103,9 @@ func (c config) check() error {
 		return err
 	}
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {
+		return err
+	}
+	if err := c.local.check(c.listen, c.tokens); err != nil {
 		return err
 	}
 	if err := backlog.CheckPromise(c.promise); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/httpapi"
 	"sluice/gateway/internal/tickets"
+	"sluice/gateway/internal/web"
 	"sluice/shared/auth"
 	"sluice/shared/backlog"
 	"sluice/shared/failpoint"
@@ -153,7 +154,8 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 	f := funnel.New(g.config.funnel, funnel.Parts{
 		Stock: g.stock, Queue: g.queue, News: g.queue, Outcomes: reader, Verifier: g.verifier, Users: users, Failpoints: g.points,
 		Exits: exits, Calls: funnel.NewCalls(g.registry), Log: g.log})
-	api := httpapi.New(httpapi.Parts{
+	local := g.config.local.shop(g.config.tokens)
+	api := httpapi.New(httpapi.Parts{Page: web.New(local != nil), Local: local,
 		Catalog: g.sales, Proxies: g.config.limits.proxies, Address: address, Users: users, Funnel: f, Exits: exits, Tickets: reader, Verifier: g.verifier, UserHeader: g.config.identity.userHeader, Signer: g.signer, Alive: g.config.events.alive, Log: g.log})
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_sales_known", Help: "Sales that this gateway knows by heart, retired ones too until they are forgotten.",

@@ -235,7 +235,7 @@ func TestPaths_HaveOneSpelling(t *testing.T) {
 	g.untilWarm(e.ID)
 	ticket := g.attempt(e.ID, "ada").text("ticket")
 	for _, target := range []string{
-		"/", "/v1", "/v1/", "/v2/sales", "/V1/sales", "/v1/Sales", "/v1/sales/", "/v1/sales/" + e.ID + "/", "/v1/sales/" + e.ID + "/tickets",
+		"/index.html", "//", "/./", "/local", "/local/", "/local/token/", "/local//token", "/v1", "/v1/", "/v2/sales", "/V1/sales", "/v1/Sales", "/v1/sales/", "/v1/sales/" + e.ID + "/", "/v1/sales/" + e.ID + "/tickets",
 		"/v1/sales/" + e.ID + "/tickets/", "/v1/sales/" + e.ID + "/tickets/me/", "/v1/sales/" + e.ID + "/orders/", "/v1/sales/" + e.ID + "/orders/x",
 		"/v1/sales/" + e.ID + "/nothing", "/v1/tickets", "/v1/tickets/", "/v1/tickets/" + ticket + "/", "/v1/tickets/" + ticket + "/events/",
 		"/v1/tickets/" + ticket + "/Events", "/v1/tickets/" + ticket + "/event", "/v1/tickets//events", "/v1/tickets/" + ticket + "//events", "/v1/tickets/" + ticket + "/events/events",
@@ -263,7 +263,7 @@ func TestMethods_OfEveryPath(t *testing.T) {
 	g.untilWarm(e.ID)
 	ticket := g.attempt(e.ID, "ada").text("ticket")
 	for path, allow := range map[string]string{
-		"/openapi.yaml": "GET, HEAD", "/v1/sales": "GET, HEAD", "/v1/sales/" + e.ID: "GET, HEAD", "/v1/sales/nothing": "GET, HEAD",
+		"/": "GET, HEAD", "/local/token": "POST", "/local/payment": "POST", "/openapi.yaml": "GET, HEAD", "/v1/sales": "GET, HEAD", "/v1/sales/" + e.ID: "GET, HEAD", "/v1/sales/nothing": "GET, HEAD",
 		"/v1/sales/" + e.ID + "/orders": "POST", "/v1/sales/" + e.ID + "/tickets/me": "GET, HEAD", "/v1/tickets/" + ticket: "GET, HEAD",
 	} {
 		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} {
@@ -277,10 +277,11 @@ func TestMethods_OfEveryPath(t *testing.T) {
 			}
 		}
 		if allow == "GET, HEAD" {
-			get, head := g.do("GET", path, "ada"), g.do("HEAD", path, "ada")
-			for again := g.do("GET", path, "ada"); again.header.Get("ETag") != get.header.Get("ETag"); {
+			plain := header("Accept-Encoding", "identity") // which Go asks for with HEAD, but not with GET
+			get, head := g.do("GET", path, "ada", plain), g.do("HEAD", path, "ada", plain)
+			for again := g.do("GET", path, "ada", plain); again.header.Get("ETag") != get.header.Get("ETag"); {
 				// Another test began or ended a sale in between.
-				get, head, again = again, g.do("HEAD", path, "ada"), g.do("GET", path, "ada")
+				get, head, again = again, g.do("HEAD", path, "ada", plain), g.do("GET", path, "ada", plain)
 			}
 			if head.status != get.status || head.raw != "" || head.header.Get("ETag") != get.header.Get("ETag") {
 				t.Errorf("HEAD %s: %d %v, GET has %d %v", path, head.status, head.header, get.status, get.header)

@@ -1,6 +1,7 @@
 package browsertest
 
-// Faint is an expression that lists texts with a contrast below 4.5 to what is behind them.
+// Faint is an expression that lists texts with a contrast below 4.5 to what is behind them;
+// what has the class decor is for the eye alone.
 const Faint = `(() => {
   const context = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const rgba = (color) => { context.clearRect(0, 0, 1, 1); context.fillStyle = color; context.fillRect(0, 0, 1, 1); const d = context.getImageData(0, 0, 1, 1).data; return [d[0], d[1], d[2], d[3] / 255]; };
@@ -10,7 +11,7 @@ const Faint = `(() => {
   const faint = new Set(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n; (n = walk.nextNode());) {
     const e = n.parentElement;
-    if (!n.data.trim() || !e.getClientRects().length || e.closest('.unseen, script, svg')) continue;
+    if (!n.data.trim() || !e.getClientRects().length || e.closest('.unseen, .decor, script, svg')) continue;
     const under = behind(e), text = over(rgba(getComputedStyle(e).color), under), [a, b] = [light(text), light(under)].sort((x, y) => y - x);
     if ((a + .05) / (b + .05) < 4.5) faint.add(n.data.trim() + ' ' + ((a + .05) / (b + .05)).toFixed(2));
   }
@@ -23,7 +24,7 @@ const Nameless = `(() => {
   const said = (e) => (e.getAttribute('aria-labelledby') ?? '').split(/\s+/).filter(Boolean).map((id) => document.getElementById(id)?.textContent ?? '').join(' ')
     || e.getAttribute('aria-label') || [...(e.labels ?? [])].map((l) => l.textContent).join(' ') || e.textContent || e.getAttribute('title') || '';
   const bad = [...document.querySelectorAll('a, button, input, select, textarea, summary, dialog, article, section, nav, [role=timer], [role=progressbar], [role=group]')]
-    .filter((e) => !said(e).trim()).map((e) => e.outerHTML.slice(0, 80));
+    .filter((e) => e.getClientRects().length && !said(e).trim()).map((e) => e.outerHTML.slice(0, 80));
   const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
   return [...bad, ...ids.filter((id, i) => ids.indexOf(id) !== i)].join('; ');
 })()`

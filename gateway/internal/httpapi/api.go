@@ -12,6 +12,7 @@ import (
 	"sluice/gateway/internal/client"
 	"sluice/gateway/internal/funnel"
 	"sluice/gateway/internal/tickets"
+	"sluice/gateway/internal/web"
 	"sluice/shared/auth"
 	"sluice/shared/service"
 )
@@ -29,6 +30,8 @@ type Parts struct {
 	UserHeader string // in which trusted proxies name the user; "" for none
 	Signer     *auth.TicketSigner
 	Alive      time.Duration // between signs of life in a stream of events
+	Page       web.Page
+	Local      *web.Local // nil leaves it out
 	Log        *slog.Logger
 }
 
@@ -74,6 +77,12 @@ func (a *API) Handle(ctx *fasthttp.RequestCtx) {
 		if reading(ctx) {
 			a.listSales(ctx)
 		}
+	case string(path) == "/":
+		if reading(ctx) {
+			a.readPage(ctx)
+		}
+	case bytes.HasPrefix(path, []byte("/local/")):
+		a.routeLocal(ctx, path[len("/local/"):])
 	case string(path) == "/openapi.yaml":
 		if reading(ctx) {
 			describeAPI(ctx)

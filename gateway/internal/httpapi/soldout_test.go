@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/catalog"
 	"sluice/gateway/internal/funnel"
+	"sluice/gateway/internal/web"
 	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
@@ -56,7 +57,7 @@ func soldOutAPI(s *stores) *API {
 	log := slog.New(slog.DiscardHandler)
 	f := funnel.New(funnel.Config{PublishTimeout: time.Second, BatchSize: 256, InFlight: 1, LineLength: 10, TotalLine: 10},
 		funnel.Parts{Stock: s, Queue: s, News: s, Verifier: s, Failpoints: s, Exits: exits, Calls: funnel.NewCalls(prometheus.NewRegistry()), Log: log})
-	return New(Parts{Catalog: sales, Funnel: f, Exits: exits, Verifier: s, Log: log})
+	return New(Parts{Catalog: sales, Funnel: f, Exits: exits, Verifier: s, Page: web.New(false), Log: log})
 }
 
 func attemptRequest() *fasthttp.RequestCtx {

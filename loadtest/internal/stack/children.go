@@ -30,11 +30,27 @@ func (s *Stack) startChildren(ctx context.Context) error {
 		if err := c.reserve(); err != nil {
 			return err
 		}
+	}
+	if s.config.LocalShop {
+		for _, c := range s.gateways {
+			c.env = append(c.env, s.localShopEnv()...)
+		}
+	}
+	for _, c := range s.children() {
 		if err := c.Restart(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// localShopEnv has a gateway's page report payments to the workers that were there first.
+func (s *Stack) localShopEnv() []string {
+	urls := make([]string, len(s.workers))
+	for i, c := range s.workers {
+		urls[i] = c.url()
+	}
+	return []string{"SLUICE_LOCAL_SHOP_WORKERS=" + strings.Join(urls, ","), "SLUICE_LOCAL_SHOP_WEBHOOK_KEY=" + s.secrets.Webhook}
 }
 
 func (s *Stack) newChild(role string, index int, grace time.Duration, env []string) *child {

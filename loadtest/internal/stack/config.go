@@ -22,6 +22,9 @@ type Config struct {
 	Log               *slog.Logger
 	Drain             time.Duration // how long gateways serve on after SIGTERM; default 200 ms
 
+	// LocalShop has the gateways' page sign anybody in, and pay without money.
+	LocalShop bool
+
 	// FirstEnv is extra environment, such as a failpoint, of a process named
 	// "gateway-0" or "worker-1", for its first run only: its successors are without.
 	FirstEnv map[string][]string

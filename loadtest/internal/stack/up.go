@@ -20,6 +20,7 @@ func Up(ctx context.Context, args []string, getenv func(string) string, stdout, 
 		return err
 	}
 	config.Log = slog.New(slog.NewTextHandler(stderr, nil))
+	config.LocalShop = true
 	stack, err := Start(ctx, config)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // stopped while it was starting: all is gone again
@@ -62,8 +63,8 @@ func describe(w io.Writer, info Info, outDir string) error {
 		text = fmt.Appendf(text, "  worker    %s   admin, health and metrics %s\n", w.URL, w.AdminURL)
 	}
 	text = fmt.Appendf(text, "  redis     %s\n  nats      %s\n  postgres  %s\n", info.Redis.URL, info.NATS.URL, info.Postgres.URL)
-	text = fmt.Appendf(text, "\n  secrets and pids in %s, logs in %s\n  try: curl %s/v1/sales\n\nCtrl-C stops it all.\n",
-		filepath.Join(outDir, InfoFile), filepath.Join(outDir, "logs"), info.Gateways[0].URL)
+	text = fmt.Appendf(text, "\n  secrets and pids in %s, logs in %s\n  try: curl %s/v1/sales\n\n  the buyer's page: %s/\n\nCtrl-C stops it all.\n",
+		filepath.Join(outDir, InfoFile), filepath.Join(outDir, "logs"), info.Gateways[0].URL, info.Gateways[0].URL)
 	if _, err := w.Write(text); err != nil {
 		return fmt.Errorf("cannot say where the stack is: %w", err)
 	}

@@ -112,6 +112,9 @@ func TestUp_SignalEndsEverythingWithinTwentySeconds(t *testing.T) {
 			if !strings.Contains(stdout.String(), info.Gateways[0].URL) {
 				t.Errorf("the summary does not say where the gateway is:\n%s", stdout)
 			}
+			if !strings.Contains(stdout.String(), "the buyer's page: "+info.Gateways[0].URL+"/\n") {
+				t.Errorf("the summary does not say where the page is:\n%s", stdout)
+			}
 			expectGone(t, info)
 			if _, err := os.Stat(info.Dir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s is left: %v", info.Dir, err)

@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/valyala/fasthttp"
+	"sluice/gateway/internal/web"
+	"sluice/shared/strictjson"
+)
+
+// routeLocal is for what the local shop adds to the page. Other gateways have none of it, and
+// neither have requests under another name than this machine's: a page from elsewhere must not
+// get at it by a name that leads here.
+func (a *API) routeLocal(ctx *fasthttp.RequestCtx, call []byte) {
+	answer := a.signIn
+	switch string(call) {
+	case "token":
+	case "payment":
+		answer = a.pay
+	default:
+		notFound(ctx)
+		return
+	}
+	switch {
+	case !ctx.IsPost():
+		methodNotAllowed(ctx, fasthttp.MethodPost)
+	case a.Local == nil || !web.IsLoopback(string(ctx.Host())):
+		notFound(ctx)
+	case !bytes.HasPrefix(ctx.Request.Header.ContentType(), []byte("application/json")): // a form may be sent by any site
+		invalidRequest(fasthttp.HeaderContentType, detailSendJSON).write(ctx)
+	default:
+		answer(ctx)
+	}
+}
+
+// signIn is POST /local/token.
+func (a *API) signIn(ctx *fasthttp.RequestCtx) {
+	var user string
+	if field, err := strictjson.Object(ctx.PostBody(), map[string]any{"user": &user}); err != nil {
+		invalidRequest(field, detailFieldInvalid, field).write(ctx)
+		return
+	}
+	token, err := a.Local.Token(user, a.redisTime())
+	if err != nil {
+		invalidRequest("user", detailFieldInvalid, "user").write(ctx)
+		return
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	writeJSON(ctx, fasthttp.StatusOK, encode(map[string]string{"token": token}))
+}
+
+// pay is POST /local/payment.
+func (a *API) pay(ctx *fasthttp.RequestCtx) {
+	var order, currency string
+	var amount int64
+	field, err := strictjson.Object(ctx.PostBody(), map[string]any{"order_id": &order, "amount": &amount, "currency": &currency})
+	event := web.Payment(order, amount, currency, a.redisTime())
+	if err == nil {
+		field, err = event.Validate()
+	}
+	if err != nil {
+		invalidRequest(field, detailFieldInvalid, field).write(ctx)
+		return
+	}
+	if err := a.Local.Pay(context.Background(), event); err != nil { // it has a deadline of its own
+		if a.faults.Allow() {
+			a.Log.Warn("local payment not stored", "order", order, "error", err)
+		}
+		unavailable(detailPaymentNotStored).write(ctx)
+		return
+	}
+	ctx.Response.Header.Set(fasthttp.HeaderCacheControl, "no-store")
+	writeJSON(ctx, fasthttp.StatusOK, []byte("{}"))
+}
