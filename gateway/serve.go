@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/valyala/fasthttp"
 	"sluice/gateway/internal/connections"
 	"sluice/gateway/internal/httpapi"
 	"sluice/shared/service"
@@ -49,10 +50,17 @@ func (g *gateway) serve(ctx context.Context, api *httpapi.API, health *service.H
 		return fmt.Errorf("cannot serve on %s: %w", g.config.listen, err)
 	case <-time.After(g.config.drain):
 	}
+	return shutDown(server, listener, failed)
+}
+
+// shutDown finishes what is in flight and ends the serving. A server that has not begun by
+// then does not hear of it, and ends by its listener.
+func shutDown(server *fasthttp.Server, listener net.Listener, served <-chan error) error {
 	deadline, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if err := server.ShutdownWithContext(deadline); err != nil {
 		return fmt.Errorf("cannot finish requests in flight: %w", err)
 	}
-	return <-failed
+	_ = listener.Close() // closed already, but for that
+	return <-served
 }

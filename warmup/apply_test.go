@@ -308,7 +308,7 @@ func TestApply_AnnouncesTheTitleOfEachLanguage(t *testing.T) {
 	id := newName()
 	b.runKilled(pointApplied, "apply", b.file(saleText(id, opensLater, "")))
 	file := b.file(strings.Replace(saleText(id, opensLater, ""), "title: Phone", "title: {en: Phone, zh: 手机}", 1))
-	if out := b.run("apply", file); !strings.Contains(out, id+": updated title.zh") {
+	if out := b.run("apply", file); !strings.Contains(out, id+": updated\n  title.zh: \"\" → \"手机\"\n") {
 		t.Errorf("output %q", out)
 	}
 	shown, _ := b.announced(id)
