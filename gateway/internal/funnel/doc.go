@@ -4,6 +4,7 @@
 //	request     path, key and body are well formed                (httpapi)
 //	memory      sold-out, window and pause, without any I/O       memory.go
 //	token       who is asking                                     token.go
+//	user        what one buyer may send                           user.go
 //	eligibility may they ask                                      eligibility.go
 //	admission   a bounded rate, and a bounded line for the script admission.go, gate.go, shares.go, line.go
 //	reserve     dedupe and deduct, many attempts a call           reserve.go
