@@ -42,6 +42,6 @@ var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,62}$`)
 
 // otherHeaders mean something else already.
 var otherHeaders = []string{
-	"Accept-Language", "Authorization", "Connection", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Idempotency-Key",
+	"Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Length", "Content-Type", "Cookie", "Expect", "Host", "Idempotency-Key",
 	"If-None-Match", "Last-Event-ID", "Trailer", "Transfer-Encoding", "User-Agent", "X-Forwarded-For",
 }

@@ -341,6 +341,7 @@ func TestRun_ConfigMistakesNameTheFlag(t *testing.T) {
 		"-ticket-key":       {"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", "short"},
 		"-user-header":      append([]string{"-user-header", "X-User"}, good...),
 		"a header of its":   append([]string{"-user-header", "authorization", "-trusted-proxies", "10.0.0.1"}, good...),
+		"of its own":        append([]string{"-user-header", "Accept-Encoding", "-trusted-proxies", "10.0.0.1"}, good...),
 		"letters, digits":   append([]string{"-user-header", "X User", "-trusted-proxies", "10.0.0.1"}, good...),
 		"-admin-token":      append([]string{"-admin-token", "short"}, good...),
 		"-redis-url":        append([]string{"-redis-url", "http://x"}, good...),
