@@ -105,7 +105,7 @@ func (c config) check() error {
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {
 		return err
 	}
-	if err := c.local.check(c.listen, c.tokens); err != nil {
+	if err := c.local.check(c.listen, c.limits.proxies, c.tokens); err != nil {
 		return err
 	}
 	if err := backlog.CheckPromise(c.promise); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"sluice/gateway/internal/client"
 	"sluice/gateway/internal/web"
 	"sluice/shared/service"
 )
@@ -21,7 +22,7 @@ func (l *localShop) register(fs *flag.FlagSet) {
 	fs.StringVar(&l.webhookKey, "local-shop-webhook-key", "", "`secret` that those workers know payments by (their -webhook-key)")
 }
 
-func (l *localShop) check(listen string, tokens service.TokenFlags) error {
+func (l *localShop) check(listen string, proxies client.Proxies, tokens service.TokenFlags) error {
 	switch {
 	case l.workers == "" && l.webhookKey == "":
 		return nil
@@ -29,6 +30,8 @@ func (l *localShop) check(listen string, tokens service.TokenFlags) error {
 		return service.UsageErrorf("-local-shop-webhook-key (%s) is nothing without -local-shop-workers (%s)", service.Variable("local-shop-webhook-key"), service.Variable("local-shop-workers"))
 	case !web.IsLoopback(listen):
 		return service.UsageErrorf("-local-shop-workers (%s) lets anybody sign in as anybody: it needs -listen on loopback, not %s", service.Variable("local-shop-workers"), listen)
+	case len(proxies) > 0: // they bring others to loopback, under a name of loopback if they like
+		return service.UsageErrorf("-local-shop-workers (%s) lets anybody sign in as anybody: not behind -trusted-proxies (%s)", service.Variable("local-shop-workers"), service.Variable("trusted-proxies"))
 	case tokens.Key == "":
 		return service.UsageErrorf("-local-shop-workers (%s) needs -jwt-hs256 (%s) to sign tokens with", service.Variable("local-shop-workers"), service.Variable("jwt-hs256"))
 	}

@@ -41,6 +41,7 @@ func TestLocalShop_IsThereOnlyWhereItWasAskedFor(t *testing.T) {
 		{"-local-shop-workers", "http://127.0.0.1:1", "-local-shop-webhook-key", jwtKey, "-listen", ":8080"},
 		{"-local-shop-workers", "http://127.0.0.1:1"}, {"-local-shop-webhook-key", jwtKey},
 		{"-local-shop-workers", "127.0.0.1:1", "-local-shop-webhook-key", jwtKey},
+		{"-local-shop-workers", "http://127.0.0.1:1", "-local-shop-webhook-key", jwtKey, "-trusted-proxies", "127.0.0.1"},
 	} {
 		all := append([]string{"-jwt-hs256", jwtKey, "-jwt-issuer", "shop", "-jwt-audience", "sluice", "-ticket-key", jwtKey}, args...)
 		if _, err := parse(all, func(string) string { return "" }); err == nil || !strings.Contains(err.Error(), "SLUICE_LOCAL_SHOP") {
