@@ -10,6 +10,7 @@ import (
 const (
 	gone      = -1 // place of a connection that has none any more
 	answering = 0  // awaited, of a client whose request is there
+	cut       = -1 // awaited, of a client whose place went to another
 )
 
 // Conn is a connection that has a place, until it is closed.
@@ -22,8 +23,12 @@ type Conn struct {
 	closed  atomic.Bool
 }
 
-// Answering says that the client's request is there in full: it is not awaited.
-func (c *Conn) Answering() { c.awaited.Store(answering) }
+// Answering says that the client's request is there in full: it is not awaited. False
+// says that its place went to another in that moment: nobody would get the answer.
+func (c *Conn) Answering() bool {
+	since := c.awaited.Load()
+	return since != cut && c.awaited.CompareAndSwap(since, answering)
+}
 
 // Awaiting says that the client has its answer, and its next request is awaited.
 func (c *Conn) Awaiting() { c.awaited.Store(time.Now().UnixNano()) }

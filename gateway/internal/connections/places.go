@@ -104,8 +104,8 @@ func (p *Places) boundOf(inner net.Conn) netip.Addr {
 	return client.Network(address)
 }
 
-// longestAwaited draws a few and returns the one that is awaited for longest; nil if
-// none is for long.
+// longestAwaited draws a few and claims the one that is awaited for longest, to be cut;
+// nil if none is for long.
 func (p *Places) longestAwaited(now time.Time) (longest *Conn) {
 	since := now.Add(-patience).UnixNano()
 	for i := range min(drawn, len(p.taken)) {
@@ -116,6 +116,9 @@ func (p *Places) longestAwaited(now time.Time) (longest *Conn) {
 		if awaited := c.awaited.Load(); awaited != answering && awaited <= since {
 			longest, since = c, awaited
 		}
+	}
+	if longest != nil && !longest.awaited.CompareAndSwap(since, cut) {
+		return nil // its request has come
 	}
 	return longest
 }

@@ -90,9 +90,8 @@ func TestPlaces_WhoIsAwaitedForLongestMakesRoom(t *testing.T) {
 	_, _ = p.admit(silent, now.Add(-4*time.Second))
 	idle, _ := p.admit(answered, now.Add(-10*time.Second))
 	asking, _ := p.admit(busy, now.Add(-20*time.Second))
-	idle.Answering()
 	idle.awaited.Store(now.Add(-2 * time.Second).UnixNano())
-	asking.Answering()
+	_ = asking.Answering()
 	for i, want := range []*peer{silent, answered} {
 		if c, _ := p.admit(of("192.0.2.4"), now); c == nil {
 			t.Fatalf("newcomer %d finds no place", i)
@@ -100,6 +99,9 @@ func TestPlaces_WhoIsAwaitedForLongestMakesRoom(t *testing.T) {
 		if !want.closed || busy.closed {
 			t.Errorf("newcomer %d: silent %v, answered %v, busy %v", i, silent.closed, answered.closed, busy.closed)
 		}
+	}
+	if idle.Answering() || !asking.Answering() {
+		t.Error("a request is answered on a connection that was cut, or not on one that was not")
 	}
 	if _, refused := p.admit(of("192.0.2.5"), now); string(refused) != full {
 		t.Errorf("nobody is awaited for long, and a newcomer gets %q", refused)

@@ -12,14 +12,15 @@ import (
 // Connection is told what its client is doing, so that whoever needs its place knows
 // whether it is awaited.
 type Connection interface {
-	Answering() // the client's request is there in full
-	Awaiting()  // the client has its answer, and its next request is awaited
+	Answering() bool // the client's request is there in full; false if nobody takes the answer any more
+	Awaiting()       // the client has its answer, and its next request is awaited
 }
 
 // answering is Handle for requests on connections that want to know of them.
 func (a *API) answering(ctx *fasthttp.RequestCtx) {
-	if c, ok := ctx.Conn().(Connection); ok {
-		c.Answering()
+	if c, ok := ctx.Conn().(Connection); ok && !c.Answering() {
+		ctx.SetConnectionClose()
+		return
 	}
 	a.Handle(ctx)
 }
