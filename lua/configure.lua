@@ -25,7 +25,13 @@ local function list()
   local here, size = tonumber(known[1]) or 0, redis.call('SCARD', ALLOW)
   if here > tonumber(allow_rev) then return end
   local whole = known[2] and size == tonumber(known[2]) or not known[2] and size > 0
-  if here == tonumber(allow_rev) and ALLOW_LISTED == (allow == '1') and (allow == '0' or whole) then return end
+  if here == tonumber(allow_rev) and ALLOW_LISTED == (allow == '1') and (allow == '0' or whole) then
+    if known[3] == allow_rev then -- whoever made it a second time came after the swap
+      redis.call('UNLINK', ALLOWING)
+      redis.call('HDEL', COUNTERS, 'allowing_rev')
+    end
+    return
+  end
   if allow == '0' or known[3] == allow_rev and redis.call('SCARD', ALLOWING) == tonumber(made) then
     swap()
   else

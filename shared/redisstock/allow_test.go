@@ -95,7 +95,7 @@ func TestStageAllow_ALaterListWins(t *testing.T) {
 	if !staged(t, c, third, "cy") || staged(t, c, second, "dee") {
 		t.Error("an older list is made beside a later one")
 	}
-	if _, got := swap(t, c, second, 1); got.Changed && !allows(t, c, s, "ada") {
+	if _, got := swap(t, c, second, 1); !got.Unlisted || !allows(t, c, s, "ada") || allows(t, c, s, "bob") {
 		t.Error("an older list was swapped in")
 	}
 	swap(t, c, third, 1)
@@ -104,6 +104,26 @@ func TestStageAllow_ALaterListWins(t *testing.T) {
 	}
 	if got := configure(t, c, second); got.Unlisted {
 		t.Error("an older list is asked for")
+	}
+}
+
+// Two processes bring one list: what the later one has made by then is not left behind.
+func TestSwapAllow_LeavesNothingOfAListThatWasMadeTwice(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s, e := listed(t, c)
+	e.Rev, e.AllowRev = 2, 2
+	staged(t, c, e, "bob", "cy")
+	swap(t, c, e, 2)
+	staged(t, c, e, "cy")
+	if _, got := swap(t, c, e, 2); got.Changed || got.Unlisted {
+		t.Errorf("again: %+v", got)
+	}
+	left, err := c.rdb.Exists(t.Context(), keys(s.ID, 1)[10]).Result()
+	must(t, err)
+	equal(t, "lists beside the one in force", left, 0)
+	if !allows(t, c, s, "bob") || allows(t, c, s, "ada") {
+		t.Error("the list does not rule")
 	}
 }
 
