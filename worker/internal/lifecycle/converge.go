@@ -141,9 +141,9 @@ func (c *Convergence) list(ctx context.Context, saleID string) {
 			c.listing = false
 		}()
 		start := time.Now()
-		ctx, cancel := context.WithTimeout(ctx, listWithin)
+		call, cancel := context.WithTimeout(ctx, listWithin)
 		defer cancel()
-		switch err := c.bring.AllowList(ctx, saleID); {
+		switch err := c.bring.AllowList(call, saleID); {
 		case err == nil:
 			c.log.Info("allow list brought", "sale", saleID, "seconds", time.Since(start).Seconds())
 		case !errors.Is(err, c.locked) && ctx.Err() == nil && c.faults.Allow():
