@@ -85,6 +85,9 @@ func (s *Store) AllowList(ctx context.Context, saleID string, begin func(sale.En
 // LockAllowList makes the caller the only one that brings the sale's allow list to Redis,
 // or returns ErrLocked at once. Two would do the same work twice, and no harm.
 func (s *Store) LockAllowList(ctx context.Context, saleID string) (unlock func(), err error) {
+	if err := sale.ValidateID(saleID); err != nil { // it becomes a part of the statement
+		return nil, err
+	}
 	return s.lockSession(ctx, `hashtextextended('sluice/allow/' || current_schema() || '/`+saleID+`', 0)`)
 }
 
@@ -94,9 +97,6 @@ func (s *Store) LockAllowList(ctx context.Context, saleID string) (unlock func()
 // them or this copy's own is the newest, the sale is paused, and lost is true: its
 // operator applies the sales file again, then resumes it. Repeated, it changes nothing.
 func (s *Store) RestoreAllowList(ctx context.Context, saleID string, users []string, rev, newest int64) (lost bool, err error) {
-	if err := sale.ValidateID(saleID); err != nil {
-		return false, err
-	}
 	err = s.bulkTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, oneApplier, saleID); err != nil {
 			return err

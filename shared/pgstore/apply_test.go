@@ -435,3 +435,25 @@ func TestApply_ConcurrentCallersAgree(t *testing.T) {
 		t.Errorf("rev = %d, want 1", entry.Rev)
 	}
 }
+
+func TestLockAllowList_IsOfOneSale(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	unlock, err := s.LockAllowList(t.Context(), "phone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if _, err := s.LockAllowList(t.Context(), "phone"); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second time: %v", err)
+	}
+	if unlock, err := s.LockAllowList(t.Context(), "shoe' || 's"); err == nil {
+		unlock()
+		t.Error("what is no id went into the statement")
+	}
+	other, err := s.LockAllowList(t.Context(), "watch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+}
