@@ -18,7 +18,7 @@ type command func(ctx context.Context, args []string, getenv func(string) string
 func main() { service.Main("loadtest", run) }
 
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
-	const names = "up (a stack in the foreground), demo (one whole flash sale, judged), audit (of a running stack), bench (what it does in a second) , pace (how workers pace themselves) or slow (what honest clients notice of slow ones); loadtest COMMAND -help lists its flags"
+	const names = "up (a stack in the foreground), demo (one whole flash sale, judged), audit (of a running stack), bench (what it does in a second), pace (how workers pace themselves) or slow (what honest clients notice of slow ones); loadtest COMMAND -help lists its flags"
 	commands := map[string]command{"up": stack.Up, "demo": demoCommand, "audit": auditCommand, "bench": benchCommand, "pace": paceCommand, "slow": slowCommand, slowclients.ClientsCommand: slowclients.Clients,
 		bench.EmptyCommand: bench.ServeEmpty, // the child process of bench
 	}
