@@ -29,7 +29,7 @@ import (
 const (
 	limitRate   = 0.2 // attempts a second
 	limitBurst  = 1
-	perClient   = 512 // bytes of memory that one remembered client may cost, garbage included
+	perClient   = 640 // bytes of memory that one remembered client may cost, garbage included
 	floodOthers = 1000
 )
 
