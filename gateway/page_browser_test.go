@@ -7,6 +7,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -186,12 +187,15 @@ func TestPage_LostAnswerIsAskedForAgain(t *testing.T) {
 	g.untilWarm(last.ID)
 	base, err := url.Parse(g.url)
 	must(t, err)
-	var keys []string
+	var mu sync.Mutex
+	var keys []string // guarded by mu
 	var lose atomic.Bool
 	forward := httputil.NewSingleHostReverseProxy(base)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
+			mu.Lock()
 			keys = append(keys, r.Header.Get("Idempotency-Key"))
+			mu.Unlock()
 			if lose.CompareAndSwap(true, false) {
 				forward.ServeHTTP(httptest.NewRecorder(), r)
 				panic(http.ErrAbortHandler)
@@ -204,13 +208,17 @@ func TestPage_LostAnswerIsAskedForAgain(t *testing.T) {
 	b.Expect("409", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION")
 	visit(t, b, proxy.URL, "ada", many)
 	for _, e := range []sale.Entry{many, last} {
+		mu.Lock()
 		keys = nil
+		mu.Unlock()
 		lose.Store(true)
 		clickBuy(b, e)
 		b.Await("she has it all the same", status(e, sale.StatusQueued))
+		mu.Lock()
 		if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] {
 			t.Errorf("the attempts had the keys %q", keys)
 		}
+		mu.Unlock()
 		if snap, _, err := s.stock.Snapshot(t.Context(), e.ID, e.Epoch); err != nil || snap.Accepted != 1 {
 			t.Errorf("%d units are taken, %v", snap.Accepted, err)
 		}
@@ -255,6 +263,7 @@ func TestPage_SaysWhatIsWrongAndGoesOn(t *testing.T) {
 	e.Rev, e.Retired = 5, true
 	s.announce(t, e)
 	b.Await("so is that the sale was put away", card(e, ".ticket[data-status=gone]")+`.textContent.includes('put away')`)
+	b.Await("and nothing is offered of it", card(e, ".badge")+`.textContent === 'Ended' && `+card(e, ".buy")+`.hidden`)
 	b.Picture("page/retired")
 	g.stop()
 	untilShown(g, b, "and that nobody answers", `!document.getElementById('link').hidden && document.getElementById('link-more').textContent.includes('What you have is safe')`)

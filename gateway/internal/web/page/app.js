@@ -118,6 +118,7 @@ onAttempt(showOne);
 onPayment(showOne);
 onTicket((t) => {
   if (awaited(t)) follow(t);
+  if (t.gone === 'retired') refresh(); // its sale is listed no longer: nothing is offered of it
   showOne(t.sale);
   cards.get(t.sale)?.tickets.get(t.ticket)?.moved(sales.get(t.sale));
 });

@@ -64,10 +64,10 @@ export class Card {
     this.before = state;
     set(this.element, 'data-state', state);
     put(this.state, say(`state.${state}`));
-    const stock = state === 'open' || state === 'paused' || state === 'scheduled';
+    const stock = state === 'open'; // of a paused one, such as in a rebuild, it says little
     set(this.facts.firstChild, 'data-left', this.sale.availability);
     put(this.facts.firstChild, stock ? say(`availability.${this.sale.availability}`) : '');
-    this.facts.firstChild.hidden = !stock || state === 'scheduled';
+    this.facts.firstChild.hidden = !stock;
     put(this.facts.lastChild, this.window(state));
     if (before && before !== state) this.tell(before, state);
     this.showButton(state);
