@@ -78,10 +78,7 @@ func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) er
 			entries, changed[a.SaleID] = append(entries, a.Entry), true
 		}
 	}
-	if err := errors.Join(told, s.bringAll(ctx, entries)); err != nil {
-		return err
-	}
-	return s.loadAll(ctx, in, ids, changed)
+	return errors.Join(told, s.bringAll(ctx, entries), s.loadAll(ctx, in, ids, changed))
 }
 
 func configsOf(sales []salesfile.Sale) (configs []pgstore.SaleConfig, ids []string) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/shared/devstack"
+	"sluice/shared/failpoint"
 	"sluice/shared/load"
 	"sluice/shared/pgstore"
 	"sluice/shared/sale"
@@ -427,4 +428,20 @@ func TestApply_RefusesMoreThanTheStreamMayHold(t *testing.T) {
 	b.run("apply", file) // it adds nothing
 	b.run("migrate", "-stream-max-bytes", strconv.Itoa(64<<20))
 	b.run("apply", b.file(strings.Replace(saleText(newName(), opensLater, ""), "total: 10", "total: 10000", 1)))
+}
+
+func TestApply_ASaleThatFailsKeepsNoNewOneBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	old, fresh := newName(), newName()
+	b.run("apply", b.file(saleText(old, opensLater, "")))
+	file := b.file(saleText(old, opensLater, ", weight: 2"), saleText(fresh, opensLater, ""))
+	b.vars[failpoint.Variable] = pointConfigured + "=error"
+	b.refuse(pointConfigured, "apply", file)
+	if epoch := b.entry(fresh).Epoch; epoch != 1 {
+		t.Errorf("the new sale is at epoch %d, want 1: loaded", epoch)
+	}
+	delete(b.vars, failpoint.Variable)
+	b.run("apply", file)
+	b.run("verify", old, fresh)
 }

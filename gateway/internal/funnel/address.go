@@ -21,9 +21,6 @@ func NewAddressLimit(c LimitConfig) (*AddressLimit, error) {
 	return &AddressLimit{l}, nil
 }
 
-// Policy is the limit as the RateLimit-Policy header says it.
-func (l *AddressLimit) Policy() string { return l.policy }
-
 // Allow takes one attempt out of the address's bucket; if it is empty, retry is
 // how long until it is not. An IPv6 client is its /64: it may own every address
 // of it.

@@ -73,6 +73,9 @@ func newLimit[K comparable](c LimitConfig) (*limit[K], error) {
 	return l, nil
 }
 
+// Policy is the limit as the RateLimit-Policy header says it.
+func (l *limit[K]) Policy() string { return l.policy }
+
 // allow takes one attempt out of the client's bucket; if it is empty, retry is how
 // long until it is not.
 func (l *limit[K]) allow(client K, now time.Time) (retry time.Duration, ok bool) {

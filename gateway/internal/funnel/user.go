@@ -20,9 +20,6 @@ func NewUserLimit(c LimitConfig) (*UserLimit, error) {
 	return &UserLimit{l}, nil
 }
 
-// Policy is the limit as the RateLimit-Policy header says it.
-func (l *UserLimit) Policy() string { return l.policy }
-
 // Allow takes one attempt out of the user's bucket; if it is empty, retry is how
 // long until it is not.
 func (l *UserLimit) Allow(userID string, now time.Time) (retry time.Duration, ok bool) {

@@ -9,8 +9,8 @@ import (
 	"sluice/shared/strictjson"
 )
 
-// routeLocal is for what the local shop adds to the page. Other gateways have none of it, and
-// neither have requests under another name than this machine's: a page from elsewhere must not
+// routeLocal is for what the local shop adds to the page. Other gateways answer 404 to it, as to
+// requests under another name than this machine's: a page from elsewhere must not
 // get at it by a name that leads here.
 func (a *API) routeLocal(ctx *fasthttp.RequestCtx, call []byte) {
 	answer := a.signIn

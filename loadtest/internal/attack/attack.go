@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"sluice/loadtest/internal/wait"
 )
 
 // Shot is one attempt as it is sent.
@@ -80,7 +82,7 @@ func (a *Attacker) attempt(ctx context.Context, p Plan, i int, late *latenessCou
 	shot := p.Shot(i)
 	due := p.Start.Add(p.Due(i))
 	ahead := time.Until(due)
-	if !wait(ctx, ahead) {
+	if !wait.For(ctx, ahead) {
 		return false
 	}
 	sent := time.Now()
@@ -110,19 +112,4 @@ func (a *Attacker) send(shot Shot) Answer {
 		return Answer{Outcome: OutcomeFault, Err: err}
 	}
 	return Answer{Outcome: outcomeOf(resp.StatusCode(), resp.Body()), Ticket: ticket}
-}
-
-// wait sleeps for d; false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"sluice/loadtest/internal/wait"
 )
 
 const (
@@ -41,7 +43,7 @@ func (b *bench) backlog(ctx context.Context, saleID string, n int) ([]ticket, er
 		if err != nil && !errors.Is(err, errNoneWanted) {
 			return nil, err
 		}
-		if m.unwanted > 0 && !sleep(ctx, backlogRest) {
+		if m.unwanted > 0 && !wait.For(ctx, backlogRest) {
 			return nil, ctx.Err()
 		}
 		sent += missing

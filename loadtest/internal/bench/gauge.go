@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"sluice/loadtest/internal/wait"
 )
 
 // awaitGauge waits until a process's metric without labels has a value.
@@ -20,7 +22,7 @@ func awaitGauge(ctx context.Context, opsURL, name string, want float64) error {
 		if err == nil && got == want {
 			return nil
 		}
-		if !sleep(ctx, lookEvery) {
+		if !wait.For(ctx, lookEvery) {
 			return fmt.Errorf("metric %s is %v, not %v: %w", name, got, want, ctx.Err())
 		}
 	}

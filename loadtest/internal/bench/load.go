@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/record"
+	"sluice/loadtest/internal/wait"
 )
 
 // load is a closed loop: each connection sends its next request once the last was
@@ -134,7 +135,7 @@ func (r *loadRun) due(ctx context.Context, k, n int) (from time.Time, ok bool) {
 	case due.Before(now):
 		return due, ctx.Err() == nil
 	}
-	return time.Now(), sleep(ctx, due.Sub(now))
+	return time.Now(), wait.For(ctx, due.Sub(now))
 }
 
 func (r *loadRun) count(seen *count, from, now time.Time) {
@@ -179,16 +180,4 @@ func summarize(latencies []time.Duration) record.Summary {
 		all.Add("", d)
 	}
 	return all.Summaries()[""]
-}
-
-// sleep waits for d; false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/sale"
 )
 
@@ -59,7 +60,7 @@ func (l *longPolls) follow(ctx context.Context, c *connection, buyer int, reques
 		}
 		if status != http.StatusOK {
 			l.answeredOtherwise()
-			sleep(ctx, pollAgain)
+			wait.For(ctx, pollAgain)
 			continue
 		}
 		t, err := readTicket(buyer, c.answer.Body())

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"sluice/loadtest/internal/wait"
 )
 
 const (
@@ -41,7 +43,7 @@ func (b *bench) settled(ctx context.Context, saleID string) error {
 		if err == nil && handOff.Count == 0 && snap.Served >= snap.Rank {
 			return nil
 		}
-		if !sleep(ctx, lookEvery) {
+		if !wait.For(ctx, lookEvery) {
 			return fmt.Errorf("sale %s is not settled: %d of %d reservations, %d in hand-off: %w", saleID, snap.Served, snap.Rank, handOff.Count, ctx.Err())
 		}
 	}

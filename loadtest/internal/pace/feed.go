@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/sale"
@@ -97,7 +98,7 @@ func (f *feed) keepWaiting(ctx context.Context, n int64) error {
 				return err
 			}
 		}
-		pause(ctx, lookEvery)
+		wait.For(ctx, lookEvery)
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (f *feed) steadily(ctx context.Context, perSecond int) error {
 	for ctx.Err() == nil {
 		due := int(time.Since(began).Seconds()*float64(perSecond)) - (len(f.seen) - first)
 		if due <= 0 {
-			pause(ctx, lookEvery)
+			wait.For(ctx, lookEvery)
 			continue
 		}
 		if _, err := f.accept(ctx, min(due, f.most())); err != nil {
@@ -127,16 +128,4 @@ func (f *feed) steadily(ctx context.Context, perSecond int) error {
 		}
 	}
 	return nil
-}
-
-// pause waits for d; false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -1,5 +1,11 @@
 package pace
 
+import (
+	"io"
+
+	"sluice/loadtest/internal/report"
+)
+
 // promise is a bound on a figure.
 type promise struct {
 	scenario, figure, text string
@@ -64,3 +70,6 @@ var notes = []string{
 	"queue wait: from being accepted until the ticket is confirmed, by Redis's clock.",
 	"The verdict fails for an audit that does, and for a promise missed by more than a factor of three.",
 }
+
+// Print writes what was measured, and what to know about it.
+func Print(w io.Writer, rep report.Report) error { return rep.PrintMeasured(w, notes) }

@@ -15,6 +15,7 @@ import (
 	"sluice/loadtest/internal/orderrows"
 	"sluice/loadtest/internal/report"
 	"sluice/loadtest/internal/stack"
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/faultproxy"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
@@ -152,7 +153,7 @@ const (
 
 // pause waits; what goes wrong with the feeds meanwhile, or ends the run, is the error.
 func (s *stage) pause(d time.Duration) error {
-	if pause(s.feeding, d) {
+	if wait.For(s.feeding, d) {
 		return nil
 	}
 	return context.Cause(s.feeding)
@@ -207,7 +208,7 @@ func (s *stage) rest(ctx context.Context, f *feed) error {
 		if err != nil || waiting == 0 {
 			return err
 		}
-		if !pause(ctx, lookEvery) {
+		if !wait.For(ctx, lookEvery) {
 			return ctx.Err()
 		}
 	}

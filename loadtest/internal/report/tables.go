@@ -74,3 +74,29 @@ func printTable(w io.Writer, header string, fill func(row func(string, ...any)))
 	}
 	return nil
 }
+
+// PrintMeasured prints what was promised and found, all figures, the machine, what to know
+// about them, and the verdict.
+func (r Report) PrintMeasured(w io.Writer, notes []string) error {
+	if err := r.PrintPromises(w); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight) // the Flush below reports a failure
+	fmt.Fprint(t, "figure\tmedian\tmin\tmax\t\n")
+	for _, name := range slices.Sorted(maps.Keys(r.Ratios)) {
+		s := r.Ratios[name]
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t\n", name, s.Median, s.Min, s.Max)
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("cannot print report: %w", err)
+	}
+	m := r.Machine
+	text := fmt.Appendf(nil, "\nmachine: %s/%s, %d CPUs, %s\n", m.OS, m.Arch, m.CPUs, m.Go)
+	for _, note := range notes {
+		text = fmt.Appendf(text, "- %s\n", note)
+	}
+	if _, err := w.Write(text); err != nil {
+		return fmt.Errorf("cannot print report: %w", err)
+	}
+	return r.PrintVerdict(w)
+}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sluice/loadtest/internal/wait"
 )
 
 const (
@@ -32,7 +34,7 @@ func (c client) run(ctx context.Context) {
 		if how := c.connect(ctx); how != failed || ctx.Err() == nil {
 			c.seen.end(how)
 		}
-		if !sleep(ctx, time.Until(next)) {
+		if !wait.For(ctx, time.Until(next)) {
 			return
 		}
 	}
@@ -109,16 +111,4 @@ func statusOf(answer string) string {
 		return cut
 	}
 	return code
-}
-
-// sleep waits for d; false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/service"
 )
 
@@ -79,7 +80,7 @@ func Clients(ctx context.Context, args []string, getenv func(string) string, std
 		n := 1 + i%*addresses
 		c := client{address: *address, source: net.IPv4(127, 1, byte(n>>8), byte(n)), number: i, seen: seen}
 		clients.Go(func() { c.run(ctx) })
-		sleep(ctx, time.Until(began.Add(*within*time.Duration(i)/time.Duration(*connections))))
+		wait.For(ctx, time.Until(began.Add(*within*time.Duration(i)/time.Duration(*connections))))
 	}
 	if _, err := fmt.Fprintln(stdout, "slow"); err != nil {
 		return fmt.Errorf("cannot say that the slow clients are there: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"sluice/loadtest/internal/record"
 	"sluice/loadtest/internal/stack"
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
@@ -54,7 +55,7 @@ func (h *honest) run(ctx context.Context) stage {
 	var senders sync.WaitGroup
 	for i := range int(h.Stage.Seconds() * float64(h.PerSecond)) {
 		due := began.Add(time.Duration(i) * time.Second / time.Duration(h.PerSecond))
-		if !sleep(ctx, time.Until(due)) {
+		if !wait.For(ctx, time.Until(due)) {
 			break
 		}
 		client, class := kept, keptClass

@@ -5,12 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"sluice/loadtest/internal/report"
 )
@@ -73,26 +70,5 @@ var notes = []string{
 	"The verdict is about who is served: every honest attempt is answered 202, and no promise is missed by more than a factor of three.",
 }
 
-// Print writes promises, figures, machine and notes.
-func Print(w io.Writer, rep report.Report) error {
-	if err := rep.PrintPromises(w); err != nil {
-		return err
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight) // the Flush below reports a failure
-	fmt.Fprint(t, "figure\tmedian\tmin\tmax\t\n")
-	for _, name := range slices.Sorted(maps.Keys(rep.Ratios)) {
-		s := rep.Ratios[name]
-		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t\n", name, s.Median, s.Min, s.Max)
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("cannot print report: %w", err)
-	}
-	text := fmt.Appendf(nil, "\nmachine: %s/%s, %d CPUs, %s\n", rep.Machine.OS, rep.Machine.Arch, rep.Machine.CPUs, rep.Machine.Go)
-	for _, note := range notes {
-		text = fmt.Appendf(text, "- %s\n", note)
-	}
-	if _, err := w.Write(text); err != nil {
-		return fmt.Errorf("cannot print report: %w", err)
-	}
-	return rep.PrintVerdict(w)
-}
+// Print writes what was measured, and what to know about it.
+func Print(w io.Writer, rep report.Report) error { return rep.PrintMeasured(w, notes) }

@@ -10,6 +10,7 @@ import (
 
 	"sluice/loadtest/internal/report"
 	"sluice/loadtest/internal/stack"
+	"sluice/loadtest/internal/wait"
 )
 
 // Target is what is measured.
@@ -78,7 +79,7 @@ func (r *run) measure(ctx context.Context, s scene, f map[string]float64) (err e
 			err = errors.Join(err, stopped)
 			r.tell(s, f, seen)
 		}()
-		sleep(ctx, r.settle())
+		wait.For(ctx, r.settle())
 	}
 	got := r.honest.run(ctx)
 	f[s.name+"_p99_ms"], f[s.name+"_new_p99_ms"] = got.kept.P99, got.fresh.P99
