@@ -112,7 +112,7 @@ func named(doc *openapi3.T, extension string) (responses, error) {
 
 // match finds the path that a request is of, "" when the document has none.
 func (d *Document) match(requested string) (template string) {
-	if strings.Contains(requested, "%") || path.Clean(requested) != requested {
+	if strings.ContainsAny(requested, "%#") || path.Clean(requested) != requested {
 		return ""
 	}
 	for template := range d.operations {

@@ -68,7 +68,11 @@ func newRawServer(f *testing.F) *rawServer {
 	server := NewServer(soldOutAPI(&s), 100)
 	handle, refuse := server.Handler, server.ErrorHandler
 	server.Handler = func(ctx *fasthttp.RequestCtx) {
-		r.note(asked{string(ctx.Method()), string(ctx.URI().PathOriginal()), false})
+		target := ctx.URI().PathOriginal()
+		if bytes.IndexByte(ctx.RequestURI(), '#') >= 0 {
+			target = ctx.RequestURI() // of which the path is but a part
+		}
+		r.note(asked{string(ctx.Method()), string(target), false})
 		handle(ctx)
 	}
 	server.ErrorHandler = func(ctx *fasthttp.RequestCtx, err error) {
@@ -170,7 +174,7 @@ func readAnswer(t *testing.T, r *bufio.Reader, method string) (*http.Response, [
 // targetOf is the target if the document can say something about it; else "".
 func targetOf(target string) string {
 	control := strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r >= 0x7f })
-	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.Contains(target, "#") || control {
+	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || control {
 		return ""
 	}
 	return target
