@@ -43,7 +43,9 @@ func TestRelease_ExactlyWhatCameBackIsSoldAgain(t *testing.T) {
 			s.rest(ctx, winners.Seen(), time.Minute)
 			started := time.Now()
 			s.cancelOrders(ctx, winners.All()[:releaseAgain])
-			again := s.attackFrom(ctx, &second, 400, int(releaseWithin/time.Second)*200, 200)
+			// So slowly that one gateway cannot sell all before the other has read the sale again.
+			const perSecond = 40
+			again := s.attackFrom(ctx, &second, 400, int(releaseWithin/time.Second)*perSecond, perSecond)
 			if again[0]+again[1] != releaseAgain || again[0] == 0 || again[1] == 0 {
 				t.Errorf("%v accepted by the gateways in %v after %d came back", again, time.Since(started), releaseAgain)
 			}
