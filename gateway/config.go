@@ -55,7 +55,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.maxConnections, "max-connections", 0, "most public connections, others are refused; 0 is 10,000, or what the limit of open files allows")
 	fs.DurationVar(&c.funnel.PublishTimeout, "publish-timeout", 2*time.Second, "from the start of a reserve call to its hand-over's acknowledgement")
 	fs.IntVar(&c.funnel.BatchSize, "reserve-batch", 256, "most attempts in one reserve call")
-	fs.IntVar(&c.funnel.InFlight, "reserve-in-flight", 1, "reserve calls of one sale at a time")
+	fs.IntVar(&c.funnel.InFlight, "reserve-in-flight", 2, "reserve calls of one sale at a time, hand-over included; a second only while those that wait fill it")
 	fs.IntVar(&c.funnel.LineLength, "reserve-line", 4096, "most attempts of one sale that wait for a reserve call")
 	fs.IntVar(&c.funnel.TotalLine, "reserve-line-total", 16384, "the same for all sales together; each that has attempts is sure of its share by weight")
 	fs.Float64Var(&c.funnel.AdmitRate, "admit-rate", 0, "attempts a second let through to Redis, of all sales; each that has attempts is sure of its share by weight; 0 is unlimited")

@@ -145,6 +145,7 @@ func (g *gateway) open() (*funnel.Funnel, *httpapi.API, error) {
 		return nil, nil, err
 	}
 	exits := funnel.NewExits(g.registry)
+	funnel.ShowAdmission(g.registry, g.config.funnel)
 	reader := tickets.NewReader(g.reads, g.waiters, g.config.readPool, 2*g.config.redisTimeout)
 	g.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sluice_ticket_waiters", Help: "Reads of tickets that wait for news.",

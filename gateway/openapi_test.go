@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,12 @@ func TestAttempt_OverTheAdmissionRateIsBusy(t *testing.T) {
 	must(t, err)
 	if snap.Accepted != 1 {
 		t.Errorf("%d units taken", snap.Accepted)
+	}
+	_, metrics := g.opsGet("/metrics")
+	for _, line := range []string{`sluice_admission_attempts_per_second{of="all_sales"} 0.01`, `sluice_admission_attempts_per_second{of="one_sale"} 0`} {
+		if !strings.Contains(metrics, "\n"+line+"\n") {
+			t.Errorf("metrics have no %s", line)
+		}
 	}
 }
 

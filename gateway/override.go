@@ -75,14 +75,18 @@ func readOverride(w http.ResponseWriter, r *http.Request) (ready bool, reason, f
 	if err != nil {
 		return false, "", "body", errors.New("the body could not be read to its end, or is too long")
 	}
-	if field, err = strictjson.Object(body, map[string]any{"ready": &ready, "reason": strictjson.Optional(&reason)}); err != nil {
+	var asked struct {
+		Ready  bool   `json:"ready"`
+		Reason string `json:"reason"`
+	}
+	if field, err = strictjson.Decode(body, &asked, "ready"); err != nil {
 		return false, "", field, err
 	}
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if !ready && reason == "" || len(reason) > overrideReason || strings.ContainsFunc(reason, unprintable) {
+	if !asked.Ready && asked.Reason == "" || len(asked.Reason) > overrideReason || strings.ContainsFunc(asked.Reason, unprintable) {
 		return false, "", "reason", errReason
 	}
-	return ready, reason, "", nil
+	return asked.Ready, asked.Reason, "", nil
 }
 
 func opsProblem(w http.ResponseWriter, status int, name, title, detail, field string) {

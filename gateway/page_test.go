@@ -80,7 +80,7 @@ func TestLocalShop_SignsInAndPays(t *testing.T) {
 		kind              func(*http.Request)
 	}{
 		{"/local/token", `{"user":""}`, "user", json}, {"/local/token", `{"name":"ada"}`, "name", json}, {"/local/token", `{"user":"ada"}`, "Content-Type", header("Content-Type", "text/plain")},
-		{"/local/payment", `{"order_id":"x","amount":1,"currency":"CNY"}`, "order_id", json}, {"/local/payment", `{}`, "amount", json},
+		{"/local/payment", `{"order_id":"x","amount":1,"currency":"CNY"}`, "order_id", json}, {"/local/payment", `{}`, "order_id", json},
 	} {
 		answer := g.do(http.MethodPost, bad.path, "", body(bad.body), bad.kind)
 		g.expect(answer, http.StatusBadRequest, "invalid-request")

@@ -3,6 +3,5 @@
 -- ARGV[2..] rids
 -- Reply[2] how many were listed
 if not LIVE then return { state() } end
-local gone = 0
-for i = 2, #ARGV do gone = gone + redis.call('ZREM', HANDOFF, ARGV[i]) end
+local gone = #ARGV > 1 and redis.call('ZREM', HANDOFF, unpack(ARGV, 2)) or 0
 return { state(), gone }

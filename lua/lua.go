@@ -12,7 +12,7 @@ import (
 // Script is one script as it is sent to Redis.
 type Script struct {
 	Name   string // as in the file name
-	Source string // shebang, prelude, body
+	Source string // shebang, prelude, parts, body
 }
 
 //go:embed prelude.lua
@@ -30,6 +30,8 @@ var (
 	configure string
 	//go:embed allow.lua
 	allow string
+	//go:embed attempts.lua
+	attempts string
 	//go:embed reserve.lua
 	reserve string
 	//go:embed handed_over.lua
@@ -57,7 +59,7 @@ var (
 	Flip       = compose("flip", flip)
 	Configure  = compose("configure", configure)
 	Allow      = compose("allow", allow)
-	Reserve    = compose("reserve", reserve)
+	Reserve    = compose("reserve", reserve, attempts)
 	HandedOver = compose("handed_over", handedOver)
 	Overdue    = compose("overdue", overdue)
 	Settle     = compose("settle", settle)
@@ -73,8 +75,9 @@ func All() []Script {
 	return []Script{Fence, Load, Flip, Configure, Allow, Reserve, HandedOver, Overdue, Settle, Release, Adjust, Correct, Ticket, Snapshot}
 }
 
-// compose puts the prelude behind the shebang line, which Redis wants first.
-func compose(name, body string) Script {
+// compose puts the prelude, and the parts that are for this script alone, behind the
+// shebang line, which Redis wants first.
+func compose(name, body string, parts ...string) Script {
 	shebang, rest, _ := strings.Cut(body, "\n")
-	return Script{Name: name, Source: shebang + "\n" + prelude + rest}
+	return Script{Name: name, Source: shebang + "\n" + prelude + strings.Join(parts, "") + rest}
 }

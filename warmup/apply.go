@@ -26,54 +26,64 @@ func runApply(ctx context.Context, in input) error {
 	if len(files) != 1 {
 		return service.UsageErrorf("apply takes one sales file, got %d", len(files))
 	}
-	sales, err := salesfile.Read(files[0])
+	file, err := salesfile.Read(files[0])
 	if err != nil {
 		return err
 	}
 	return withStores(ctx, in, f, func(ctx context.Context, s *stores) error {
 		if !oversubscribe {
-			if err := s.fits(ctx, sales); err != nil {
+			if err := s.fits(ctx, file.Sales); err != nil {
 				return err
 			}
 		}
 		if dryRun {
-			return s.plan(ctx, in, sales)
+			return s.plan(ctx, in, file)
 		}
-		return s.apply(ctx, in, sales)
+		return s.apply(ctx, in, file)
 	})
 }
 
 // plan says what apply would do.
-func (s *stores) plan(ctx context.Context, in input, sales []salesfile.Sale) error {
-	configs, _ := configsOf(sales)
-	planned, err := s.postgres.Plan(ctx, configs)
+func (s *stores) plan(ctx context.Context, in input, file *salesfile.File) error {
+	planned, err := s.postgres.Plan(ctx, catalogueOf(file))
 	if err != nil {
 		return err
 	}
-	for i := range planned {
-		if planned[i].Change != pgstore.Unchanged {
-			planned[i].Change = "would be " + planned[i].Change
-		}
+	if err := writeChanges(in.stdout, planned, wouldBe); err != nil {
+		return err
 	}
-	return writeChanges(in.stdout, planned)
+	return s.writeNotes(ctx, in.stdout, file)
 }
 
-// apply writes all sales to Postgres or none, then brings each to Redis and the
+func wouldBe(c pgstore.Change) pgstore.Change {
+	if c == pgstore.Unchanged {
+		return c
+	}
+	return "would be " + c
+}
+
+// apply writes all templates and sales to Postgres or none, then brings each to Redis and the
 // catalogue: first what gateways are to follow at once, then the loads. Whatever it was
 // stopped at, the next run goes on from there, and workers do.
-func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) error {
-	configs, ids := configsOf(sales)
-	applied, err := s.postgres.Apply(ctx, configs)
+func (s *stores) apply(ctx context.Context, in input, file *salesfile.File) error {
+	applied, err := s.postgres.Apply(ctx, catalogueOf(file))
 	if err != nil {
 		return err
 	}
 	if err := s.points.Hit(pointApplied); err != nil {
 		return err
 	}
-	told := writeChanges(in.stdout, applied)
+	told := errors.Join(writeChanges(in.stdout, applied, func(c pgstore.Change) pgstore.Change { return c }), s.writeNotes(ctx, in.stdout, file))
 	var entries []sale.Entry
 	changed := make(map[string]bool)
-	for _, a := range applied {
+	var ids []string
+	for _, a := range applied.Templates {
+		if a.Change == pgstore.Updated && a.Entry.Epoch > 0 && !a.Entry.Retired {
+			entries = append(entries, a.Entry)
+		}
+	}
+	for _, a := range applied.Sales {
+		ids = append(ids, a.SaleID)
 		if a.Change == pgstore.Updated && a.Entry.Epoch > 0 {
 			entries, changed[a.SaleID] = append(entries, a.Entry), true
 		}
@@ -81,24 +91,37 @@ func (s *stores) apply(ctx context.Context, in input, sales []salesfile.Sale) er
 	return errors.Join(told, s.bringAll(ctx, entries), s.loadAll(ctx, in, ids, changed))
 }
 
-func configsOf(sales []salesfile.Sale) (configs []pgstore.SaleConfig, ids []string) {
-	for _, one := range sales {
-		configs = append(configs, pgstore.SaleConfig{Sale: one.Sale, AllowList: one.AllowList})
-		ids = append(ids, one.ID)
+func catalogueOf(file *salesfile.File) pgstore.Catalogue {
+	c := pgstore.Catalogue{Templates: file.Templates, Sales: make([]pgstore.SaleConfig, len(file.Sales))}
+	for i, one := range file.Sales {
+		c.Sales[i] = pgstore.SaleConfig{Sale: one.Sale, AllowList: one.AllowList}
 	}
-	return configs, ids
+	return c
 }
 
-// writeChanges says of each sale what became of it, and of each field what it was and is.
-func writeChanges(w io.Writer, applied []pgstore.Applied) error {
-	for _, a := range applied {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", a.SaleID, a.Change); err != nil {
+// writeChanges says of each template and sale what became of it, and of each field what it
+// was and is.
+func writeChanges(w io.Writer, applied pgstore.AppliedCatalogue, said func(pgstore.Change) pgstore.Change) error {
+	for _, a := range applied.Templates {
+		if err := writeChange(w, "template "+a.ID, said(a.Change), a.Fields); err != nil {
 			return err
 		}
-		for _, c := range a.Fields {
-			if _, err := fmt.Fprintf(w, "  %s\n", c); err != nil {
-				return err
-			}
+	}
+	for _, a := range applied.Sales {
+		if err := writeChange(w, a.SaleID, said(a.Change), a.Fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeChange(w io.Writer, what string, change pgstore.Change, fields []sale.FieldChange) error {
+	if _, err := fmt.Fprintf(w, "%s: %s\n", what, change); err != nil {
+		return err
+	}
+	for _, c := range fields {
+		if _, err := fmt.Fprintf(w, "  %s\n", c); err != nil {
+			return err
 		}
 	}
 	return nil

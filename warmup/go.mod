@@ -12,6 +12,7 @@ require (
 
 require (
 	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260623181947-01eb4420fa68 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 )
 

@@ -41,10 +41,15 @@ type config struct {
 	alerts                    alerts.Config
 }
 
+// looksShare is the part of the connections to Redis, one in so many, that looking at all
+// sales may take. The others are for batches that are settled (as many as -consumers), and
+// for eight calls each of releases and of orders to be shown.
+const looksShare = 4
+
 func parse(args []string, getenv func(string) string) (config, error) {
 	var c config
 	fs := flag.NewFlagSet("worker", flag.ContinueOnError)
-	fs.StringVar(&c.listen, "listen", "127.0.0.1:8090", "address `host:port` for buyers' orders")
+	fs.StringVar(&c.listen, "listen", "127.0.0.1:8090", "address `host:port` for buyers' orders and coupons, and for order systems")
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9081", "address `host:port` of health, metrics, profiles and the admin API")
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
@@ -57,7 +62,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.postgresConns, "postgres-conns", 12, "most connections to Postgres for orders: more than -consumers")
 	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
 	fs.IntVar(&c.operatorConns, "postgres-operator-conns", 2, "most connections to Postgres for what operators ask")
-	fs.IntVar(&c.redisPool, "redis-pool", 16, "most connections to Redis")
+	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis, a quarter of them for looking at the sales")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
 	backlog.PromiseFlag(fs, &c.promise)
@@ -74,7 +79,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.DurationVar(&c.fulfil.SweepAfter, "sweep-after", sale.AnswersOver, "age in handoff after which a reservation is handed over again")
 	fs.DurationVar(&c.fulfil.StopWithin, "stop-within", 10*time.Second, "most time for the batches in hand after SIGTERM")
 	fs.DurationVar(&c.pace.Target, "pace-target", 50*time.Millisecond, "what nine of ten order transactions should take at most; the pace follows from it")
-	fs.Float64Var(&c.pace.Floor, "pace-floor", 500, "least `orders` a second that this worker allows itself, however slow Postgres is: a full transaction a second")
+	fs.Float64Var(&c.pace.Floor, "pace-floor", 500, "least `orders` a second that this worker allows itself, however slow Postgres is: about a full transaction a second")
 	fs.Float64Var(&c.pace.Ceiling, "pace-ceiling", 100_000, "most `orders` a second that this worker allows itself")
 	fs.IntVar(&c.pace.ConsumersMax, "consumers", 8, "most order transactions that this worker has in flight; it takes as many as Postgres bears")
 	alertFlags(fs, &c.alerts)
@@ -82,6 +87,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 		return c, err
 	}
 	c.fulfil.Consumers = c.pace.ConsumersMax
+	c.fulfil.Looks = max(2, c.redisPool/looksShare)
 	return c, c.check()
 }
 

@@ -66,9 +66,9 @@ func (w *world) changed(change func(*pgstore.SaleConfig)) pgstore.Applied {
 	w.t.Helper()
 	c := pgstore.SaleConfig{Sale: w.entry.Sale}
 	change(&c)
-	applied, err := w.store.Apply(w.context(), []pgstore.SaleConfig{c})
+	applied, err := w.store.Apply(w.context(), pgstore.Catalogue{Sales: []pgstore.SaleConfig{c}})
 	w.must(err)
-	return applied[0]
+	return applied.Sales[0]
 }
 
 // allowed is what Redis has for the sale's allow list.

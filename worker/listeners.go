@@ -6,10 +6,20 @@ import (
 	"time"
 
 	"sluice/worker/internal/httpapi"
+	"sluice/worker/internal/merchants"
 )
 
 // answersTimeout bounds how long answers in flight may take once the drain is over.
 const answersTimeout = 5 * time.Second
+
+// listen takes the address of the listener for buyers and order systems. release has new
+// releases applied at once.
+func (p parts) listen(c config, release func(), provider httpapi.Provider, calls httpapi.Checkout) (*httpapi.Server, error) {
+	return httpapi.Listen(c.listen, httpapi.New(httpapi.Backing{
+		Verifier: p.verifier, Orders: buyersOrders{p.buyers, release}, Provider: provider, Merchants: merchants.New(p.buyers, time.Now),
+		Coupons: p.buyers, Checkout: calls, Now: time.Now,
+	}, p.log), p.log)
+}
 
 // serveBuyers answers buyers until ctx has ended and drain has passed, then
 // finishes answers in flight; wait returns after that. When it cannot serve it

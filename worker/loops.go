@@ -9,6 +9,7 @@ import (
 	"sluice/shared/changes"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
+	"sluice/worker/internal/checkout"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
@@ -42,7 +43,7 @@ func runAll(ctx context.Context, loops []func(context.Context)) (wait func()) {
 
 // failpoints are all that this program knows.
 func failpoints() []string {
-	return append(rebuildPoints(), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, fulfil.ReleasedInRedis, lifecycle.Expired,
+	return append(append(rebuildPoints(), checkout.Points()...), fulfil.BeforeCommit, fulfil.AfterCommit, fulfil.BeforeAck, fulfil.ReleasedInRedis, lifecycle.Expired,
 		fulfil.AdjustedWritten, fulfil.AdjustedInRedis, fulfil.AdjustedFinished,
 		lifecycle.PaymentStored, lifecycle.LateReserved, lifecycle.PaymentApplied,
 		lifecycle.Retired, lifecycle.Cleared, reconcile.Reconciled)

@@ -23,14 +23,18 @@ import (
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 	"sluice/worker/internal/adminapi"
+	"sluice/worker/internal/checkout"
 	"sluice/worker/internal/console"
 	"sluice/worker/internal/fulfil"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/lifecycle"
-	"sluice/worker/internal/merchants"
 )
 
 const flushTimeout = 2 * time.Second
+
+// redisWait is for a connection to Redis when all are busy. Nobody waits for a worker's
+// calls as buyers do for a gateway's, and one that gives up is made again, and more of it.
+const redisWait = time.Second
 
 var errNATSClosed = errors.New("the connection to NATS is closed for good")
 
@@ -72,7 +76,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
 	}
 	defer store.Close()
-	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement, Checked: true})
+	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement, Checked: true,
+		BeforeCommit: checkout.Decided(points.Hit)})
 	if err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return err
 	}
 	defer operators.Close()
-	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout})
+	stock, err := redisstock.Open(redisstock.Config{URL: c.redisURL, PoolSize: c.redisPool, Timeout: c.redisTimeout, Wait: redisWait})
 	if err != nil {
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
@@ -146,7 +151,8 @@ func serve(ctx context.Context, c config, p parts) error {
 	seen.Backlog, seen.Promise, seen.Alerts = waiting, c.promise, watch
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
-	listener, err := httpapi.Listen(c.listen, httpapi.New(p.verifier, buyersOrders{p.buyers, f.ApplyReleases}, provider, merchants.New(p.buyers, time.Now), time.Now, p.log), p.log)
+	checkouts, moveCoupons := p.coupons(c, registry)
+	listener, err := p.listen(c, f.ApplyReleases, provider, checkouts)
 	if err != nil {
 		return err
 	}
@@ -154,7 +160,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	defer end(nil) // before the wait for buyers, whatever ends fulfilment
 
 	running := append(p.loops(c, queue, f, upkeep, reconciler, measures, registry), takePayments...)
-	running = append(running, waiting.Run, p.pauses(pacer), watch.Run, shownOnCall(page, c, p, waiting, pacer, watch))
+	running = append(running, moveCoupons, waiting.Run, p.pauses(pacer), watch.Run, shownOnCall(page, c, p, waiting, pacer, watch))
 	defer runAll(ctx, running)()
 	defer end(nil) // before the wait for the loops
 	p.log.Info("worker serves", "address", listener.Addr(), "ops", ops.Addr())

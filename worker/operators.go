@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"sluice/shared/coupon"
 	"sluice/shared/evidence"
 	"sluice/shared/jetqueue"
 	"sluice/shared/pgstore"
@@ -24,8 +25,8 @@ func storesOfOperators(store *pgstore.Store, stock *redisstock.Client, queue *je
 ) adminapi.Stores {
 	return adminapi.Stores{
 		Sales: operatorsSales{store, stock}, Redis: stock, Units: operatorsUnits{store, f, hit, log},
-		Evidence: evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
-		Letters:  operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store, Refunds: store,
+		Evidence:  evidence.Stores{Postgres: store, Redis: stock, Stream: queue},
+		Templates: operatorsTemplates{store}, Coupons: store, Letters: operatorsLetters{store}, HandOvers: operatorsHandOvers{queue}, Changes: store, Refunds: store, Ledger: store,
 		Reconciliations: store, Reconciler: r, Pace: store, Pacer: pacer,
 	}
 }
@@ -36,7 +37,8 @@ func forOperators(err error) error {
 		pgstore.ErrNoSale: adminapi.ErrNoSale, pgstore.ErrRetired: adminapi.ErrRetired, pgstore.ErrNotLoaded: adminapi.ErrNotLoaded,
 		pgstore.ErrRebuilding: adminapi.ErrRebuilding, pgstore.ErrTotalLimit: adminapi.ErrTotalLimit,
 		pgstore.ErrOtherAdjustment: adminapi.ErrOtherAdjustment, pgstore.ErrNoLetter: adminapi.ErrNoLetter,
-		pgstore.ErrLetterSettled: adminapi.ErrLetterSettled, jetqueue.ErrUnreadable: adminapi.ErrUnreadable,
+		pgstore.ErrNoTemplate: adminapi.ErrNoTemplate, pgstore.ErrTemplateTaken: adminapi.ErrTemplateExists,
+		pgstore.ErrTemplateTotal: adminapi.ErrTemplateTotal, pgstore.ErrOffShelf: adminapi.ErrOffShelf, pgstore.ErrLetterSettled: adminapi.ErrLetterSettled, jetqueue.ErrUnreadable: adminapi.ErrUnreadable,
 	} {
 		if errors.Is(err, ours) {
 			return fmt.Errorf("%w: %w", theirs, err)
@@ -97,6 +99,23 @@ func (u operatorsUnits) Adjust(ctx context.Context, by sale.Actor, a sale.Adjust
 		u.log.Warn("adjustment postponed", "sale", a.SaleID, "adjustment", a.ID, "error", err)
 	}
 	return row, nil
+}
+
+type operatorsTemplates struct{ *pgstore.Store }
+
+func (t operatorsTemplates) CreateTemplate(ctx context.Context, by sale.Actor, r coupon.Rule) (coupon.Standing, bool, error) {
+	made, created, err := t.Store.CreateTemplate(ctx, by, r)
+	return made, created, forOperators(err)
+}
+
+func (t operatorsTemplates) CopyTemplate(ctx context.Context, by sale.Actor, from, id string, total *int64) (coupon.Standing, bool, error) {
+	made, created, err := t.Store.CopyTemplate(ctx, by, from, id, total)
+	return made, created, forOperators(err)
+}
+
+func (t operatorsTemplates) TakeOffShelf(ctx context.Context, by sale.Actor, id string) (coupon.Standing, error) {
+	off, err := t.Store.TakeOffShelf(ctx, by, id)
+	return off, forOperators(err)
 }
 
 type operatorsLetters struct{ *pgstore.Store }

@@ -41,6 +41,15 @@ func (w *world) adjust(ops, id string, delta int64) int {
 	return res.StatusCode
 }
 
+// resumed waits until Redis has heard that the sale goes on.
+func (w *world) resumed() {
+	w.t.Helper()
+	w.eventually("Redis has the sale resumed", func() bool {
+		snapshot, _, err := w.stock.Snapshot(w.context(), w.entry.ID, w.entry.Epoch)
+		return err == nil && !snapshot.Paused
+	})
+}
+
 // wantUnits waits until no adjustment is under way, then wants the units in both stores.
 func (w *world) wantUnits(total, stock int64) {
 	w.t.Helper()

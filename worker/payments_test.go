@@ -361,7 +361,7 @@ func TestOpenAPI_EveryAnswerToTheProvider(t *testing.T) {
 	good := `{"event_id":"e","type":"payment.failed","order_id":"0193a1b2-0000-7000-8000-000000000001","amount":0,"currency":"CNY","occurred_at":"2026-12-01T10:00:00Z"}`
 	w.wantAnswer(w.post(buyers, target, "", good, sign(good)...), 200, `{"event_id":"e"}`)
 	w.wantAnswer(w.post(buyers, target, "", good), 401, "/problems/unauthenticated")
-	w.wantAnswer(w.post(buyers, target, "", "{}", sign("{}")...), 400, `"field":"amount"`)
+	w.wantAnswer(w.post(buyers, target, "", "{}", sign("{}")...), 400, `"field":"event_id"`)
 	w.wantAnswer(w.post(buyers, target, "", strings.Repeat(" ", 9000)), 413, "/problems/too-large")
 	w.wantAnswer(w.ask(buyers, "GET", target, ""), 405, "/problems/method-not-allowed")
 	w.must(nats.Kill())

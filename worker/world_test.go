@@ -92,7 +92,8 @@ func newWorldOn(t testing.TB, total int64, urls serverURLs) *world {
 	w.store, err = pgstore.Open(ctx, pgstore.Config{URL: w.postgresURL, StatementTimeout: patience})
 	w.must(err)
 	t.Cleanup(w.store.Close)
-	w.stock, err = redisstock.Open(redisstock.Config{URL: w.redisURL, Timeout: 5 * time.Second})
+	// Tests ask a hundred times at once: each with a connection of its own, nobody waits for one.
+	w.stock, err = redisstock.Open(redisstock.Config{URL: w.redisURL, PoolSize: 100, Timeout: 5 * time.Second})
 	w.must(err)
 	t.Cleanup(func() { _ = w.stock.Close() })
 	w.queue, err = jetqueue.Connect(ctx, jetqueue.Config{URL: w.natsURL, Name: t.Name(), Log: slog.New(slog.DiscardHandler)})
@@ -110,11 +111,18 @@ func (w *world) load(ctx context.Context, total int64) {
 	w.t.Helper()
 	id := fmt.Sprintf("sale-%d-%d", os.Getpid(), testSales.Add(1))
 	now := time.Now()
-	_, err := w.store.Apply(ctx, []pgstore.SaleConfig{{Sale: sale.Sale{
+	w.loadSale(ctx, pgstore.Catalogue{Sales: []pgstore.SaleConfig{{Sale: sale.Sale{
 		ID: id, Kind: sale.KindGoods, Title: "Phone", SKU: "PHONE-1", Total: total, PriceMinor: 199900, Currency: "CNY",
 		PerUserLimit: 1, OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(time.Hour), Hold: 15 * time.Minute,
 		Mode: sale.ModeQueued, RebuyAfterRelease: true, Weight: 1,
-	}}})
+	}}}})
+}
+
+// loadSale makes the first sale of a catalogue the world's, live.
+func (w *world) loadSale(ctx context.Context, catalogue pgstore.Catalogue) {
+	w.t.Helper()
+	id, total := catalogue.Sales[0].ID, catalogue.Sales[0].Total
+	_, err := w.store.Apply(ctx, catalogue)
 	w.must(err)
 	loading, err := w.store.BeginLoad(ctx, id, 0)
 	w.must(err)

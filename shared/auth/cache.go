@@ -28,7 +28,9 @@ type believed struct {
 }
 
 // tokenCache remembers verified tokens, the most recently shown, in bounded memory for
-// any number of them. What was refused is not remembered. The nil cache remembers nothing.
+// any number of them: those of public keys, and whatever else is not plain. To verify a
+// plain one costs about as much as to look for it here. What was refused is not remembered.
+// The nil cache remembers nothing.
 type tokenCache struct {
 	shards [cacheShards]cacheShard
 }

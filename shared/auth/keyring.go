@@ -25,6 +25,7 @@ func algorithms() []string {
 type keyring struct {
 	generation uint64
 	secrets    jwt.VerificationKeySet
+	macs       []*macs // of the secrets
 	public     []PublicKey
 }
 

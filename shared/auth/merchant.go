@@ -36,6 +36,9 @@ func NewMerchantKey(merchant string, scopes []sale.Scope) (shown string, kept sa
 	return strings.Join([]string{merchantPrefix, kept.ID, hex.EncodeToString(secret)}, "_"), kept
 }
 
+// LooksLikeMerchantKey tells what is shown as a key from what is shown as a token.
+func LooksLikeMerchantKey(shown string) bool { return strings.HasPrefix(shown, merchantPrefix+"_") }
+
 // ParseMerchantKey reads a key, sk_ID_SECRET in lower-case hex, in its one spelling.
 func ParseMerchantKey(key string) (ShownKey, error) {
 	id, rest, _ := strings.Cut(strings.TrimPrefix(key, merchantPrefix+"_"), "_")

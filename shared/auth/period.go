@@ -17,40 +17,42 @@ type period struct {
 
 func (p period) holds(now time.Time) bool { return !now.Before(p.from) && now.Before(p.until) }
 
-// periodOf reads when a token may be believed: from nbf and iat until exp. One that
-// would be valid for more than MaxLifetime is refused: it could not be taken back. That
+// times are the moments that a token says; zero where it says none.
+type times struct{ expires, notBefore, issued time.Time }
+
+func timesOf(claims jwt.MapClaims) (t times, err error) {
+	if t.expires, err = readTime(claims, "exp"); err != nil {
+		return t, err
+	}
+	if t.notBefore, err = readTime(claims, "nbf"); err != nil {
+		return t, err
+	}
+	t.issued, err = readTime(claims, "iat")
+	return t, err
+}
+
+// period is when the token may be believed: from nbf and iat until exp. One that would
+// be valid for more than MaxLifetime is refused: it could not be taken back. That
 // counts from iat, else from nbf, else it may be believed only when it is that near
 // its end.
-func periodOf(claims jwt.MapClaims, leeway time.Duration) (period, error) {
-	exp, err := readTime(claims, "exp")
-	if err != nil {
-		return period{}, err
-	}
-	if exp.IsZero() {
+func (t times) period(leeway time.Duration) (period, error) {
+	if t.expires.IsZero() {
 		return period{}, errors.New("claim exp is missing")
 	}
-	notBefore, err := readTime(claims, "nbf")
-	if err != nil {
-		return period{}, err
-	}
-	issued, err := readTime(claims, "iat")
-	if err != nil {
-		return period{}, err
-	}
-	begins := issued
+	begins := t.issued
 	if begins.IsZero() {
-		begins = notBefore
+		begins = t.notBefore
 	}
-	from := exp.Add(-MaxLifetime - leeway)
+	from := t.expires.Add(-MaxLifetime - leeway)
 	if !begins.IsZero() && begins.Before(from) {
-		return period{}, fmt.Errorf("it is valid for %v, more than %v", exp.Sub(begins), MaxLifetime)
+		return period{}, fmt.Errorf("it is valid for %v, more than %v", t.expires.Sub(begins), MaxLifetime)
 	}
-	for _, begin := range []time.Time{notBefore, issued} {
+	for _, begin := range [...]time.Time{t.notBefore, t.issued} {
 		if begin = begin.Add(-leeway); begin.After(from) {
 			from = begin
 		}
 	}
-	return period{from: from, until: exp.Add(leeway)}, nil
+	return period{from: from, until: t.expires.Add(leeway)}, nil
 }
 
 // readTime reads a NumericDate; the zero time when the claim is absent.

@@ -3,7 +3,6 @@ package auth
 import (
 	"bytes"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -29,8 +28,8 @@ const (
 // whole spelling, so that it does not matter.
 var ticketEncoding = base64.RawURLEncoding
 
-// maxTicket is the length of the longest ticket there is.
-var maxTicket = ticketEncoding.EncodedLen(ridSize+1+maxSaleID) + 1 + ticketEncoding.EncodedLen(ticketMACSize)
+// maxTicket is the length of the longest ticket there is: base64 takes 4 characters for 3 bytes.
+const maxTicket = ((ridSize+1+maxSaleID)*4+2)/3 + 1 + (ticketMACSize*4+2)/3
 
 // TicketRef is what a ticket refers to.
 type TicketRef struct {
@@ -41,7 +40,7 @@ type TicketRef struct {
 
 // TicketSigner signs and opens tickets. It may be used concurrently.
 type TicketSigner struct {
-	key []byte
+	macs *macs
 }
 
 // NewTicketSigner takes the key, at least 32 bytes, that every gateway shares.
@@ -49,7 +48,7 @@ func NewTicketSigner(key []byte) (*TicketSigner, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
-	return &TicketSigner{key: bytes.Clone(key)}, nil
+	return &TicketSigner{macs: newMACs(bytes.Clone(key))}, nil
 }
 
 // Sign writes the ticket of a reservation:
@@ -61,14 +60,15 @@ func NewTicketSigner(key []byte) (*TicketSigner, error) {
 // slot outside 1..20 or a bad sale id has no ticket: the result is "".
 func (s *TicketSigner) Sign(saleID, userID string, slot int, rid string) string {
 	id, err := uuid.Parse(rid)
-	if err != nil || id.String() != rid || slot < 1 || slot > sale.MaxPerUserLimit || sale.ValidateID(saleID) != nil {
+	if err != nil || sale.ValidateRID(rid) != nil || slot < 1 || slot > sale.MaxPerUserLimit || sale.ValidateID(saleID) != nil {
 		return ""
 	}
 	payload := make([]byte, 0, ridSize+1+maxSaleID)
 	payload = append(payload, id[:]...)
 	payload = append(payload, byte(slot))
 	payload = append(payload, saleID...)
-	return ticketEncoding.EncodeToString(payload) + "." + ticketEncoding.EncodeToString(s.mac(saleID, userID, payload))
+	ticket := ticketEncoding.AppendEncode(make([]byte, 0, maxTicket), payload)
+	return string(s.appendMAC(append(ticket, '.'), saleID, userID, payload))
 }
 
 // Open returns what a ticket refers to if it is exactly the string that was
@@ -95,15 +95,20 @@ func (s *TicketSigner) Open(ticket, userID string) (TicketRef, error) {
 	return ref, nil
 }
 
-// mac covers every field behind its length, so that no two tickets feed it the
-// same bytes.
-func (s *TicketSigner) mac(saleID, userID string, payload []byte) []byte {
-	mac := hmac.New(sha256.New, s.key)
-	for _, field := range [][]byte{
-		[]byte(ticketVersion), []byte(saleID), []byte(userID), payload[ridSize : ridSize+1], payload[:ridSize],
-	} {
-		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(field))))
-		mac.Write(field)
-	}
-	return mac.Sum(nil)[:ticketMACSize]
+// appendMAC appends the MAC, encoded. It covers every field behind its length, so that no
+// two tickets feed it the same bytes.
+func (s *TicketSigner) appendMAC(ticket []byte, saleID, userID string, payload []byte) []byte {
+	w := idleWorkspaces.Get().(*workspace)
+	defer idleWorkspaces.Put(w)
+	w.text = appendField(w.text[:0], ticketVersion)
+	w.text = appendField(w.text, saleID)
+	w.text = appendField(w.text, userID)
+	w.text = appendField(w.text, payload[ridSize:ridSize+1])
+	w.text = appendField(w.text, payload[:ridSize])
+	w.mac = s.macs.of(w.mac[:0], w.text)
+	return ticketEncoding.AppendEncode(ticket, w.mac[:ticketMACSize])
+}
+
+func appendField[T string | []byte](text []byte, field T) []byte {
+	return append(binary.BigEndian.AppendUint32(text, uint32(len(field))), field...)
 }

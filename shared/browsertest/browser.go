@@ -4,6 +4,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -188,7 +190,7 @@ func (b *Tab) True(expression string) (value bool) {
 func (b *Tab) Await(what, expression string) {
 	b.t.Helper()
 	tried := "(() => { try { return !!(" + expression + ") } catch { return false } })()" // between two pages there is no document
-	for deadline := time.Now().Add(patience); !b.True(tried); {
+	for deadline := time.Now().Add(patience); !b.isSo(tried); {
 		if time.Now().After(deadline) {
 			b.Picture("failed/" + strings.ReplaceAll(b.t.Name(), "/", "-"))
 			b.t.Fatalf("not within %v: %s: %s", patience, what, expression)
@@ -196,6 +198,23 @@ func (b *Tab) Await(what, expression string) {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
+
+// isSo is what an expression says. Between two pages it is false: one that is asked while
+// its page goes away is broken off.
+func (b *Tab) isSo(expression string) (value bool) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	err := chromedp.Run(ctx, chromedp.Evaluate(expression, &value))
+	var gone *cdproto.Error
+	if err != nil && (!errors.As(err, &gone) || gone.Code != pageIsGone) {
+		b.t.Fatal(err)
+	}
+	return value
+}
+
+// pageIsGone is what the browser answers to whoever asks a page that goes away meanwhile.
+const pageIsGone = -32000
 
 // Picture writes a screenshot of the window: "console/calm" is out/console/calm.png of
 // the repository.

@@ -179,6 +179,16 @@ func TestBuy_RetryAfterIsHonouredWithJitterAndNeverEarly(t *testing.T) {
 	})
 }
 
+func TestBuy_GivesUpWhenItsPatienceEnds(t *testing.T) {
+	play(t, Config{}, func(_ int, w http.ResponseWriter, _ *http.Request) { refuse(w, 503, Busy, "1", linked) }, func(r *rig) {
+		_, err := r.buy("")
+		attempts, least := Patience(wantRefusal(t, err, Busy).RetryAfter)
+		if took := time.Since(r.began); len(r.gaps()) != attempts-1 || took < least || took > least+least/4 {
+			t.Errorf("%d attempts within %s, want %d within %s and a quarter", len(r.gaps())+1, took, attempts, least)
+		}
+	})
+}
+
 func TestBuy_SoldOutIsNotBelievedWhileAnAttemptIsInDoubt(t *testing.T) {
 	play(t, Config{}, func(n int, w http.ResponseWriter, req *http.Request) {
 		switch n {

@@ -27,6 +27,15 @@ func pauseAfter(failure error, n int) time.Duration {
 	return pause
 }
 
+// Patience is how many times a client tries for one purchase that is refused with that
+// Retry-After each time, and how long it does so at least: up to a quarter longer.
+func Patience(retryAfter time.Duration) (attempts int, took time.Duration) {
+	for n := range tries - 1 {
+		took += pauseAfter(&Refusal{RetryAfter: retryAfter}, n)
+	}
+	return tries, took
+}
+
 // sleep waits for d and up to a quarter more, so that those who were sent away
 // together do not come back together, and never for less. It returns at once when
 // ctx would end first.

@@ -15,8 +15,9 @@ type Ticket struct {
 	Ahead       *int64      `json:"ahead"`  // buyers before this one; nil when unknown, or no longer queued
 	ETA         *ETA        `json:"eta"`    // nil when unknown
 	PollAfterMS int64       `json:"poll_after_ms"`
-	OrderID     string      `json:"order_id"` // once there is an order
-	Amount      *int64      `json:"amount"`   // minor units of Currency
+	OrderID     string      `json:"order_id"`  // once there is an order
+	CouponID    string      `json:"coupon_id"` // of a claim, with its order; "" of goods
+	Amount      *int64      `json:"amount"`    // minor units of Currency
 	Currency    string      `json:"currency"`
 	PayBy       time.Time   `json:"pay_by"` // zero when nothing is to be paid
 	CreatedAt   time.Time   `json:"created_at"`

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// ErrNoDisk says that this machine cannot mount a Disk: it lets nobody, or not this
-// user, have loop devices. A missing program is another error: setup installs it.
-var ErrNoDisk = errors.New("cannot mount a disk that loses its power")
+// ErrNoDisk says that this machine cannot mount a disk: it lets nobody, or not this
+// user, mount, or have loop devices. A missing program is another error: setup installs it.
+var ErrNoDisk = errors.New("cannot mount a disk of its own")
 
 // Disk is an ext4 file system of its own, in a file behind a loop device, which can
 // lose its power: what was not synced is gone then. A copy of a directory would show
@@ -27,8 +27,8 @@ func MountDisk(parent string, megabytes int) (*Disk, error) {
 		return nil, err
 	}
 	d := &Disk{image: filepath.Join(parent, "disk.img"), dir: filepath.Join(parent, "disk")}
-	if err := os.Mkdir(d.dir, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot make a disk: %w", err)
+	if err := mountPoint(d.dir); err != nil {
+		return nil, err
 	}
 	if err := run(exec.Command("truncate", "-s", fmt.Sprintf("%dM", megabytes), d.image)); err != nil {
 		return nil, err
@@ -36,18 +36,21 @@ func MountDisk(parent string, megabytes int) (*Disk, error) {
 	if err := run(exec.Command("mkfs.ext4", "-q", "-F", d.image)); err != nil {
 		return nil, err
 	}
-	return d, d.mount()
+	if err := d.mount(); err != nil { // a container's root may not
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrNoDisk, err), os.Remove(d.image), os.Remove(d.dir))
+	}
+	return d, nil
 }
 
 // diskNeeds names what is missing.
 func diskNeeds() error {
-	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: that takes root", ErrNoDisk)
+	if err := mountNeeds(); err != nil {
+		return err
 	}
 	if _, err := os.Stat("/dev/loop-control"); err != nil {
 		return fmt.Errorf("%w: there are no loop devices here: %w", ErrNoDisk, err)
 	}
-	for _, program := range []string{"mkfs.ext4", "mount", "umount", "losetup"} {
+	for _, program := range []string{"mkfs.ext4", "losetup"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("%s is not on the PATH: run 'make setup', or install it (Debian: apt-get install e2fsprogs mount)", program)
 		}

@@ -26,12 +26,12 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := filepath.Join(s.dir, "nats.conf")
-	if err := os.WriteFile(config, natsConfig(s.port.Addr(), filepath.Join(s.dir, "data"), o), 0o644); err != nil {
+	config, data := filepath.Join(s.dir, "nats.conf"), cmp.Or(o.NATSStore, filepath.Join(s.dir, "data"))
+	if err := os.WriteFile(config, natsConfig(s.port.Addr(), data, o), 0o644); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the configuration of nats-server: %w", err), s.discard())
 	}
 	return s.launch(ctx, program{
-		name: "nats", url: "nats://" + s.port.Addr(), data: filepath.Join(s.dir, "data"),
+		name: "nats", url: "nats://" + s.port.Addr(), data: data,
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeNATS,
 		command: func() (*exec.Cmd, error) { return exec.Command(path, "--config", config), nil },
 	})

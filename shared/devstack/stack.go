@@ -20,6 +20,10 @@ type Options struct {
 	// what it acknowledged when the power goes, which is what a control run shows.
 	NATSSync string
 
+	// NATSStore is the directory of JetStream's data, which must exist, such as one on a
+	// disk that is full or loses its power; "" is one beside the configuration.
+	NATSStore string
+
 	// For tests of what depends on settings. Redis arguments and Postgres settings
 	// (name=value) come after the usual ones, and win.
 	RedisArgs        []string

@@ -13,6 +13,8 @@ import (
 const (
 	restPause   = 100 * time.Millisecond // before looking again whether a sale is at rest
 	readTimeout = 30 * time.Second       // of one look: it reads a whole sale, beside stores that may be busy
+
+	couponTimeout = 5 * time.Minute // of the same at coupons: Postgres reads the quote of every order that used one
 )
 
 // Stores are where the evidence is. Main packages fill in the adapters.
@@ -20,6 +22,8 @@ type Stores struct {
 	// Postgres returns everything it says about a sale as of one moment.
 	Postgres interface {
 		AuditSale(ctx context.Context, saleID string) (sale.AuditRows, error)
+		// AuditCoupons holds the coupons that a sale gives out against their rules.
+		AuditCoupons(ctx context.Context, saleID string) (sale.CouponEvidence, error)
 	}
 	Redis interface {
 		Snapshot(ctx context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error)
@@ -61,18 +65,30 @@ func (s Stores) Audit(ctx context.Context, saleID string, seen []sale.Seen, pati
 	}
 }
 
-// read reads one sale from the three stores: Postgres first and, to see
-// whether anything moved meanwhile, Postgres and Redis once more at the end.
+// read reads one sale from the three stores, and its coupons, which are in one of them.
 func (s Stores) read(ctx context.Context, saleID string) (sale.Evidence, error) {
+	e, template, err := s.readSale(ctx, saleID)
+	if err != nil || template == "" {
+		return e, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, couponTimeout)
+	defer cancel()
+	e.Coupons, err = s.Postgres.AuditCoupons(ctx, saleID)
+	return e, err
+}
+
+// readSale reads one sale from the three stores: Postgres first and, to see
+// whether anything moved meanwhile, Postgres and Redis once more at the end.
+func (s Stores) readSale(ctx context.Context, saleID string) (e sale.Evidence, template string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	before, err := s.position(ctx, saleID)
 	if err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
-	e := evidenceOf(before)
+	e = evidenceOf(before)
 	if e.HandedOver, err = s.handedOver(ctx, saleID); err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
 	seen := make(map[string]bool) // one may be read twice while the hash grows
 	keep := func(t sale.Ticket) error {
@@ -83,20 +99,20 @@ func (s Stores) read(ctx context.Context, saleID string) (sale.Evidence, error) 
 		return nil
 	}
 	if err := s.Redis.EachTicket(ctx, saleID, before.rows.Entry.Epoch, keep); err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
 	if e.Redis.Buyers, err = s.Redis.Buyers(ctx, saleID, before.rows.Entry.Epoch); err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
 	if e.Redis.Adjusted, err = s.Redis.Adjusted(ctx, saleID, before.rows.Entry.Epoch); err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
 	after, err := s.position(ctx, saleID)
 	if err != nil {
-		return sale.Evidence{}, err
+		return e, "", err
 	}
 	e.Still = before.numbers() == after.numbers()
-	return e, nil
+	return e, before.rows.Entry.Template, nil
 }
 
 // position is how far a sale has come in Postgres and Redis.

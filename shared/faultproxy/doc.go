@@ -6,6 +6,7 @@
 //	Heal ──┬─► Cut          connections are closed, new ones too
 //	       ├─► LoseReplies  requests arrive, their answers are dropped
 //	       ├─► Freeze       connections stay open, nothing passes either way
+//	       ├─► HoldRequests what some clients send waits, everything else passes
 //	       └─► Delay, LimitCommits, DelayCommits: everything passes, later
 //
 // It knows bytes, not protocols; but for LimitCommits and DelayCommits, which know

@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"time"
@@ -10,7 +11,8 @@ import (
 type link struct {
 	proxy  *Proxy
 	client net.Conn
-	torn   bool // has lost a part of an answer; guarded by the proxy's lock
+	torn   bool   // has lost a part of an answer; guarded by the proxy's lock
+	first  []byte // words of the client, by which it is told from others; forwardRequests alone has them
 
 	mu     sync.Mutex
 	server net.Conn // nil until dialled
@@ -47,9 +49,18 @@ func (l *link) close() {
 
 // awaitThaw returns once the proxy is not frozen; false when the link has ended.
 func (l *link) awaitThaw() bool {
+	return l.awaitWhile(func(m mode) bool { return m == frozen })
+}
+
+// awaitTurn is awaitThaw for what the client sends, which may be held by itself.
+func (l *link) awaitTurn() bool {
+	return l.awaitWhile(func(m mode) bool { return m == frozen || l.proxy.holds(l.first) })
+}
+
+func (l *link) awaitWhile(kept func(mode) bool) bool {
 	for {
 		mode, _, changed := l.proxy.now()
-		if mode != frozen {
+		if !kept(mode) {
 			return true
 		}
 		select {
@@ -66,6 +77,9 @@ func (l *link) forwardRequests() {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
+		if l.first == nil {
+			l.first = bytes.Clone(buffer[:n])
+		}
 		if n > 0 && !l.forward(buffer[:n], seen.commits(buffer[:n])) {
 			return
 		}
@@ -92,7 +106,7 @@ func (l *link) send(part []byte) bool {
 	if len(part) == 0 {
 		return true
 	}
-	if !l.awaitThaw() {
+	if !l.awaitTurn() {
 		return false
 	}
 	_, err := l.server.Write(part)

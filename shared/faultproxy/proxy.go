@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ const (
 	cut
 	losing // answers only
 	frozen
+	holding // requests of some clients
 )
 
 // Proxy forwards TCP connections to one server. Its methods may be called at any
@@ -29,6 +31,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	mode    mode
 	changed chan struct{} // closed and renewed when mode changes
+	held    []byte        // what the clients begin with whose requests are held
 	delay   time.Duration // of answers
 	commits throttle
 	links   map[*link]struct{}
@@ -92,6 +95,16 @@ func (p *Proxy) LoseReplies() { p.become(losing) }
 // Freeze leaves connections open and lets nothing pass either way, as when a cable
 // is pulled; what is under way arrives once it is healed.
 func (p *Proxy) Freeze() { p.become(frozen) }
+
+// HoldRequests keeps back what those clients send whose first words contain text, as a
+// client of NATS begins with its name; all that they are sent passes, and so does what others
+// send. What was kept back arrives once it is healed.
+func (p *Proxy) HoldRequests(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = []byte(text)
+	p.set(holding)
+}
 
 // Delay makes every answer come this much later.
 func (p *Proxy) Delay(by time.Duration) {
@@ -166,6 +179,13 @@ func (p *Proxy) now() (mode, time.Duration, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mode, p.delay, p.changed
+}
+
+// holds reports whether requests of a client that began like this are kept back.
+func (p *Proxy) holds(first []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mode == holding && bytes.Contains(first, p.held)
 }
 
 func (p *Proxy) accept() {

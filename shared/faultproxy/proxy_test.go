@@ -191,6 +191,25 @@ func TestProxy_DelayIsOfEachAnswerNotOfTheirSum(t *testing.T) {
 	}
 }
 
+func TestProxy_HoldsWhatSomeClientsSend(t *testing.T) {
+	t.Parallel()
+	p := proxied(t, startEcho(t).listener.Addr().String())
+	ann, bob := dial(t, p), dial(t, p)
+	for name, k := range map[string]*talker{"ann": ann, "bob": bob} {
+		k.say("I am " + name)
+		k.expect("I am " + name)
+	}
+	p.HoldRequests("am ann")
+	ann.say("a")
+	bob.say("b")
+	bob.expect("b")
+	if line, err := ann.hear(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("what is held has passed: %q, %v", line, err)
+	}
+	p.Heal()
+	ann.expect("a")
+}
+
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {

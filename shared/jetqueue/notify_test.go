@@ -101,11 +101,13 @@ func BenchmarkResults(b *testing.B) {
 	}
 	data := appendResults(nil, results)
 	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			appendResults(data[:0], results)
 		}
 	})
 	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := decodeResults(data); err != nil {
 				b.Fatal(err)
@@ -113,6 +115,7 @@ func BenchmarkResults(b *testing.B) {
 		}
 	})
 	b.Run("write JSON", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := json.Marshal(results); err != nil {
 				b.Fatal(err)
@@ -120,6 +123,7 @@ func BenchmarkResults(b *testing.B) {
 		}
 	})
 	b.Run("read JSON", func(b *testing.B) {
+		b.ReportAllocs()
 		for b.Loop() {
 			if _, err := fromJSON[[]sale.Result](data); err != nil {
 				b.Fatal(err)

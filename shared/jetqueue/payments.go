@@ -73,22 +73,11 @@ func (q *Queue) PaymentsReady(ctx context.Context) error {
 	return nil
 }
 
-// payment is the JSON of an event in the stream.
-type payment struct {
-	EventID    string           `json:"event_id"`
-	Type       sale.PaymentType `json:"type"`
-	OrderID    string           `json:"order_id"`
-	Amount     int64            `json:"amount"`
-	Currency   string           `json:"currency"`
-	OccurredAt time.Time        `json:"occurred_at"`
-	Restock    bool             `json:"restock"`
-}
-
 func encodePayment(e sale.PaymentEvent) (*nats.Msg, error) {
 	if _, err := e.Validate(); err != nil {
 		return nil, fmt.Errorf("cannot encode payment event: %w", err)
 	}
-	data, err := json.Marshal(payment{e.EventID, e.Type, e.OrderID, e.AmountMinor, e.Currency, e.OccurredAt, e.Restock})
+	data, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode payment event: %w", err)
 	}
@@ -99,12 +88,11 @@ func decodePayment(header nats.Header, data []byte) (sale.PaymentEvent, error) {
 	if v := header.Get(headerSchema); v != schemaVersion {
 		return sale.PaymentEvent{}, fmt.Errorf("%w: schema version %q is not %s", ErrUnreadable, v, schemaVersion)
 	}
-	var p payment
-	if err := json.Unmarshal(data, &p); err != nil {
+	var e sale.PaymentEvent
+	if err := json.Unmarshal(data, &e); err != nil {
 		return sale.PaymentEvent{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	e := sale.PaymentEvent{EventID: p.EventID, Type: p.Type, OrderID: p.OrderID, AmountMinor: p.Amount, Currency: p.Currency,
-		OccurredAt: p.OccurredAt.UTC(), Restock: p.Restock}
+	e.OccurredAt = e.OccurredAt.UTC()
 	if _, err := e.Validate(); err != nil {
 		return sale.PaymentEvent{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}

@@ -155,3 +155,17 @@ func purge(t testing.TB, q *Queue, saleID string) {
 		t.Fatal(err)
 	}
 }
+
+// BenchmarkPublish hands over to a server that syncs every message before it acknowledges.
+func BenchmarkPublish(b *testing.B) {
+	for _, size := range []int{1, 256} {
+		b.Run(fmt.Sprintf("reservations-%d", size), func(b *testing.B) {
+			q := openQueue(b)
+			h := handOver(newSaleID(), 1, size)
+			b.ReportAllocs()
+			for b.Loop() {
+				mustPublish(b, q, h)
+			}
+		})
+	}
+}

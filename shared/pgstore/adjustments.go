@@ -21,8 +21,8 @@ type PendingAdjustment struct {
 // under the id before comes back as it stands, whoever began it: ErrOtherAdjustment
 // if that is of another sale or number of units.
 //
-// ErrNoSale, ErrRetired, ErrNotLoaded, ErrRebuilding and ErrTotalLimit refuse a new
-// one; nothing is written.
+// ErrNoSale, ErrRetired, ErrNotLoaded, ErrRebuilding, ErrTotalLimit and, of coupons,
+// ErrTemplateTotal refuse a new one; nothing is written.
 func (s *Store) BeginAdjustment(ctx context.Context, by sale.Actor, a sale.Adjustment) (PendingAdjustment, error) {
 	var begun PendingAdjustment
 	err := s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -98,20 +98,33 @@ func (l *adjusting) begin(ctx context.Context, by sale.Actor, a sale.Adjustment)
 		return row, errStartOver // somebody else has begun it since: it is there now
 	}
 	if a.Delta > 0 {
-		moved, err := l.moveTotal(ctx, a)
-		if err == nil && !moved {
-			err = ErrTotalLimit
-		}
-		return row, err
+		return row, l.increase(ctx, a)
 	}
 	return row, nil
 }
 
+// increase adds units, of coupons not more than the template has: its row is locked before
+// the stock row, as by those who give out coupons.
+func (l *adjusting) increase(ctx context.Context, a sale.Adjustment) error {
+	limit, template, err := couponsFor(ctx, l.tx, l.saleID)
+	if err != nil {
+		return err
+	}
+	moved, err := l.moveTotal(ctx, a, limit)
+	switch {
+	case err != nil || moved:
+		return err
+	case template != "":
+		return fmt.Errorf("%w: template %s has %d", ErrTemplateTotal, template, limit)
+	}
+	return ErrTotalLimit
+}
+
 // moveTotal moves the total by an adjustment that is written down, and records that.
-// moved is false, and nothing was, when the total would leave its bounds. The stock
+// moved is false, and nothing was, when the total would leave its bounds, held and limit. The stock
 // row, which every batch of the sale needs, comes last and is held for the commit
 // alone.
-func (l *adjusting) moveTotal(ctx context.Context, a sale.Adjustment) (moved bool, err error) {
+func (l *adjusting) moveTotal(ctx context.Context, a sale.Adjustment, limit int64) (moved bool, err error) {
 	tag, err := l.tx.Exec(ctx, `
 		WITH moved AS (
 			UPDATE sale_stock SET total = total + $2
@@ -121,7 +134,7 @@ func (l *adjusting) moveTotal(ctx context.Context, a sale.Adjustment) (moved boo
 		SELECT a.who, a.operator, a.address, $5, $1, $4,
 			jsonb_build_object('total', moved.total - $2), jsonb_build_object('total', moved.total)
 		FROM moved, stock_adjustments a WHERE a.id = $4`,
-		l.saleID, a.Delta, sale.MaxTotal, a.ID, sale.ActionStock)
+		l.saleID, a.Delta, limit, a.ID, sale.ActionStock)
 	if err != nil {
 		return false, fmt.Errorf("move total: %w", err)
 	}
@@ -175,7 +188,7 @@ func (l *adjusting) finish(ctx context.Context, row sale.AdjustmentRow, result s
 	if err := l.write(ctx, row); err != nil || !intended {
 		return row, err
 	}
-	moved, err := l.moveTotal(ctx, row.Adjustment)
+	moved, err := l.moveTotal(ctx, row.Adjustment, sale.MaxTotal)
 	if err != nil || moved {
 		return row, err
 	}

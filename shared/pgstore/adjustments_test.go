@@ -193,7 +193,7 @@ func TestAdjustment_RefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	loaded(t, s, "phone", 10)
-	if _, err := s.Apply(t.Context(), []SaleConfig{config("cold", 10)}); err != nil {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{config("cold", 10)}}); err != nil {
 		t.Fatal(err)
 	}
 	begin(t, s, sale.Adjustment{ID: "a", SaleID: "phone", Delta: 1})

@@ -16,11 +16,11 @@ import (
 
 func apply(t *testing.T, s *Store, configs ...SaleConfig) []Applied {
 	t.Helper()
-	applied, err := s.Apply(t.Context(), configs)
+	applied, err := s.Apply(t.Context(), Catalogue{Sales: configs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return applied
+	return applied.Sales
 }
 
 func entryOf(t *testing.T, s *Store, saleID string) sale.Entry {
@@ -66,13 +66,13 @@ func TestApply_CreatesThenLeavesAlone(t *testing.T) {
 	wantHeld(t, s, "phone", 0)
 }
 
-// everyField lists one change for each field of the sales file.
+// everyField lists one change for each field of the sales file but for kind and template,
+// which change together.
 func everyField() map[string]func(*SaleConfig) {
 	return map[string]func(*SaleConfig){
 		"title":                       func(c *SaleConfig) { c.Title = "other" },
 		"title.zh":                    func(c *SaleConfig) { c.Titles = map[string]string{"zh": "手机"} },
 		"sku":                         func(c *SaleConfig) { c.SKU = "OTHER" },
-		"kind":                        func(c *SaleConfig) { c.Kind = sale.KindCoupon },
 		"total":                       func(c *SaleConfig) { c.Total++ },
 		"price":                       func(c *SaleConfig) { c.PriceMinor++ },
 		"currency":                    func(c *SaleConfig) { c.Currency = "EUR" },
@@ -91,7 +91,7 @@ func everyField() map[string]func(*SaleConfig) {
 }
 
 // fixedFields are those that a loaded sale keeps.
-var fixedFields = []string{"kind", "sku", "total", "price", "currency"}
+var fixedFields = []string{"sku", "total", "price", "currency"}
 
 func fieldNames(changes []sale.FieldChange) (names []string) {
 	for _, c := range changes {
@@ -135,7 +135,7 @@ func TestApply_OfALoadedSaleChangesOrRefusesEachField(t *testing.T) {
 		order(t, s, batchOf(id, reservations(1)...))
 		before, after := entryOf(t, s, id), config(id, 10)
 		change(&after)
-		applied, err := s.Apply(t.Context(), []SaleConfig{after})
+		applied, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{after}})
 		var fixed *FixedError
 		switch refused := slices.Contains(fixedFields, field); {
 		case !refused && err != nil:
@@ -146,8 +146,8 @@ func TestApply_OfALoadedSaleChangesOrRefusesEachField(t *testing.T) {
 			if diff := cmp.Diff(before, entryOf(t, s, id)); diff != "" {
 				t.Errorf("%s: refused, and changed (-want +got):\n%s", field, diff)
 			}
-		case applied[0].Change != Updated || !slices.Equal(fieldNames(applied[0].Fields), []string{field}) || applied[0].Entry.Rev != before.Rev+1:
-			t.Errorf("%s: applied = %+v", field, applied)
+		case applied.Sales[0].Change != Updated || !slices.Equal(fieldNames(applied.Sales[0].Fields), []string{field}) || applied.Sales[0].Entry.Rev != before.Rev+1:
+			t.Errorf("%s: applied = %+v", field, applied.Sales)
 		}
 		if total, held, err := stockOf(t, s, id); err != nil || total != 10 || held != 1 {
 			t.Errorf("%s: %d units, %d held, %v", field, total, held, err)
@@ -162,7 +162,7 @@ func TestApply_RefusesAllThatIsFixedAtOnce(t *testing.T) {
 	loaded(t, s, "watch", 10)
 	phone, watch := config("phone", 11), config("watch", 10)
 	phone.Title, phone.PriceMinor, phone.PerUserLimit, watch.SKU = "other", 1, 1, "OTHER"
-	_, err := s.Apply(t.Context(), []SaleConfig{watch, phone, config("shoe", 1)})
+	_, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{watch, phone, config("shoe", 1)}})
 	for _, part := range []string{"nothing was changed", "sale phone: total: 10 → 11: ", "POST /admin/v1/sales/phone/stock", "sale phone: price: 199900 → 1: ",
 		"sale phone: per_user_limit: 2 → 1: ", `sale watch: sku: "PHONE-1" → "OTHER": `, "POST /admin/v1/sales/watch/close"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -194,7 +194,7 @@ func TestApply_ASaleThatAnOperatorClosedStaysClosed(t *testing.T) {
 	c.Weight = 7
 	apply(t, s, c)
 	c.ClosesAt = c.ClosesAt.Add(time.Hour)
-	if _, err := s.Apply(t.Context(), []SaleConfig{c}); err == nil || !strings.Contains(err.Error(), "it stays closed") {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}}); err == nil || !strings.Contains(err.Error(), "it stays closed") {
 		t.Errorf("a later end: %v", err)
 	}
 	if e := entryOf(t, s, "phone"); !e.ClosesAt.Equal(closed.ClosesAt) || e.Weight != 7 {
@@ -212,7 +212,7 @@ func TestApply_OfARetiredSaleChangesNothing(t *testing.T) {
 	}
 	c := config("phone", 10)
 	c.Title = "other"
-	if _, err := s.Apply(t.Context(), []SaleConfig{c}); err == nil || !strings.Contains(err.Error(), "is retired") {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}}); err == nil || !strings.Contains(err.Error(), "is retired") {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -241,9 +241,9 @@ func TestPlan_SaysTheSameAndChangesNothing(t *testing.T) {
 	before := entryOf(t, s, "phone")
 	c := config("phone", 10)
 	c.Weight, c.Eligibility.HasAllowList, c.AllowList = 7, true, []string{"ann"}
-	planned, err := s.Plan(t.Context(), []SaleConfig{c, config("watch", 1)})
+	planned, err := s.Plan(t.Context(), Catalogue{Sales: []SaleConfig{c, config("watch", 1)}})
 	must(t, err)
-	if len(planned) != 2 || planned[0].Change != Updated || len(planned[0].Fields) != 2 || planned[1].Change != Created {
+	if len(planned.Sales) != 2 || planned.Sales[0].Change != Updated || len(planned.Sales[0].Fields) != 2 || planned.Sales[1].Change != Created {
 		t.Errorf("planned %+v", planned)
 	}
 	if diff := cmp.Diff(before, entryOf(t, s, "phone")); diff != "" {
@@ -253,7 +253,7 @@ func TestPlan_SaysTheSameAndChangesNothing(t *testing.T) {
 		t.Errorf("it was created: %v", err)
 	}
 	c.Total++
-	if _, err := s.Plan(t.Context(), []SaleConfig{c}); !errors.Is(err, ErrLoaded) {
+	if _, err := s.Plan(t.Context(), Catalogue{Sales: []SaleConfig{c}}); !errors.Is(err, ErrLoaded) {
 		t.Errorf("a plan that cannot be: %v", err)
 	}
 }
@@ -295,7 +295,7 @@ func TestApply_AllowListsAreNumberedAndCompared(t *testing.T) {
 	}
 	empty := config("phone", 10)
 	empty.Eligibility.HasAllowList = true
-	if _, err := s.Apply(t.Context(), []SaleConfig{empty}); err == nil {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{empty}}); err == nil {
 		t.Error("a list of nobody was taken")
 	}
 }
@@ -317,7 +317,7 @@ func TestApply_BesideOperatorsAndLoadsLosesNothing(t *testing.T) {
 		group.Go(func() {
 			next := c
 			next.Weight, next.Eligibility.HasAllowList, next.AllowList = 10+i, true, []string{"ann", "user-" + string(rune('a'+i))}
-			if _, err := s.Apply(t.Context(), []SaleConfig{next}); err != nil {
+			if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{next}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -368,7 +368,7 @@ func TestApply_OrdersAndOperatorsDoNotWaitForAnAllowList(t *testing.T) {
 	c.Weight, c.Eligibility.HasAllowList, c.AllowList = 7, true, []string{"ann"}
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Apply(t.Context(), []SaleConfig{c})
+		_, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}})
 		done <- err
 	}()
 	eventually(t, "the list waits", func() bool {
@@ -407,7 +407,7 @@ func TestApply_IsAllOrNothing(t *testing.T) {
 		"there twice":              {config("apple", 1), config("watch", 6), config("apple", 1)},
 		"allow list nobody checks": {config("apple", 1), config("watch", 6), listless},
 	} {
-		if applied, err := s.Apply(t.Context(), configs); err == nil || applied != nil {
+		if applied, err := s.Apply(t.Context(), Catalogue{Sales: configs}); err == nil || applied.Sales != nil {
 			t.Errorf("%s: applied = %v, error %v", name, applied, err)
 		}
 		if _, err := s.Entry(t.Context(), "apple"); !errors.Is(err, ErrNoSale) {
@@ -425,7 +425,7 @@ func TestApply_ConcurrentCallersAgree(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if _, err := s.Apply(t.Context(), []SaleConfig{config("watch", 5), config("phone", 10)}); err != nil {
+			if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{config("watch", 5), config("phone", 10)}}); err != nil {
 				t.Error(err)
 			}
 		})

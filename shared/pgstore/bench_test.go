@@ -5,20 +5,33 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"sluice/shared/sale"
 )
 
 // BenchmarkOrder is the whole transaction; BenchmarkInsert beside it is what
 // the database can do at best: the same rows into the same table, one INSERT of
 // arrays and a commit. Their ratio is the price of arbitration.
 func BenchmarkOrder(b *testing.B) {
-	benchBatches(b, func(ctx context.Context, s *Store, batch Batch) error {
-		_, err := s.Order(ctx, batch)
-		return err
-	})
+	benchBatches(b, loadedPhones, ordering)
+}
+
+// BenchmarkClaim is BenchmarkOrder of a sale of coupons: it writes two rows for each.
+func BenchmarkClaim(b *testing.B) {
+	benchBatches(b, func(b *testing.B, s *Store) {
+		claimable(b, s, "phone", "newcomer", sale.MaxTotal, sale.MaxTotal)
+	}, ordering)
+}
+
+func loadedPhones(b *testing.B, s *Store) { loaded(b, s, "phone", sale.MaxTotal) }
+
+func ordering(ctx context.Context, s *Store, batch Batch) error {
+	_, err := s.Order(ctx, batch)
+	return err
 }
 
 func BenchmarkInsert(b *testing.B) {
-	benchBatches(b, func(ctx context.Context, s *Store, batch Batch) error {
+	benchBatches(b, loadedPhones, func(ctx context.Context, s *Store, batch Batch) error {
 		c := columnsOf(batch.Reservations)
 		_, err := s.pool.Exec(ctx, `
 			INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
@@ -32,11 +45,12 @@ func BenchmarkInsert(b *testing.B) {
 	})
 }
 
-func benchBatches(b *testing.B, run func(context.Context, *Store, Batch) error) {
-	for _, size := range []int{100, 500} {
+func benchBatches(b *testing.B, prepare func(*testing.B, *Store), run func(context.Context, *Store, Batch) error) {
+	for _, size := range []int{100, 512} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := newStore(b)
-			loaded(b, s, "phone", 100_000_000)
+			prepare(b, s)
+			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
 				batch := batchOf("phone", freshReservations(size)...)

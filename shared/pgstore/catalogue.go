@@ -14,10 +14,17 @@ import (
 // entryColumns are the columns scanEntry expects of the table sales, in order. A sale
 // that an operator closed has the window that this left; one closed before it opened
 // has none worth speaking of.
-const entryColumns = `sale_id, kind, title, sku, total, price, currency, per_user_limit,
+const entryColumns = `sale_id, kind, title, sku, coalesce(template_id, ''), total, price, currency, per_user_limit,
 	least(opens_at, closed_at - interval '1 millisecond'), least(closes_at, closed_at), hold,
 	mode, rebuy_after_release, weight, min_account_age, min_paid_orders, tags, has_allow_list, titles,
-	epoch, rev, paused, rebuilding, retired, closed_at, allow_rev`
+	epoch, rev, paused, rebuilding, retired, closed_at, allow_rev,
+	CASE WHEN template_id IS NOT NULL THEN (` + ruleOfSale + `) END`
+
+// ruleOfSale is a sale's Rule, see knownRule.
+const ruleOfSale = `SELECT t.terms || jsonb_build_object('kind', t.kind, 'value', t.value, 'min_amount', t.min_amount, 'total', t.total)
+		|| CASE WHEN t.off_shelf_at IS NULL THEN '{}' ELSE
+			jsonb_build_object('off_shelf_at', to_char(t.off_shelf_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) END
+	FROM coupon_templates t WHERE t.template_id = sales.template_id`
 
 func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
 	var e sale.Entry
@@ -28,10 +35,10 @@ func scanEntry(row pgx.CollectableRow) (sale.Entry, error) {
 
 // entryFields are the targets of entryColumns.
 func entryFields(e *sale.Entry) []any {
-	return []any{&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
+	return []any{&e.ID, &e.Kind, &e.Title, &e.SKU, &e.Template, &e.Total, &e.PriceMinor, &e.Currency, &e.PerUserLimit,
 		&e.OpensAt, &e.ClosesAt, &e.Hold, &e.Mode, &e.RebuyAfterRelease, &e.Weight,
 		&e.Eligibility.MinAccountAge, &e.Eligibility.MinPaidOrders, &e.Eligibility.Tags, &e.Eligibility.HasAllowList, &e.Titles,
-		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired, (*perhaps)(&e.ClosedAt), &e.AllowRev}
+		&e.Epoch, &e.Rev, &e.Paused, &e.Rebuilding, &e.Retired, (*perhaps)(&e.ClosedAt), &e.AllowRev, &e.Rule}
 }
 
 // perhaps scans a time that may be NULL, as the zero time.

@@ -23,19 +23,48 @@ func (d *decision) classify(ctx context.Context, conflicts []sale.Reservation) (
 		return nil, err
 	}
 	var duplicates []sale.Reservation
-	var holders []string
+	var holders, again []string
 	for _, r := range conflicts {
 		switch o := obstacles[r.RID]; {
 		case o.stored.State != "":
 			d.verdicts[r.RID] = o.stored
+			if d.current && o.stored.Reason == sale.ReasonSuperseded {
+				again = append(again, r.RID)
+			}
 		case o.slotHolder != "":
 			duplicates, holders = append(duplicates, r), append(holders, o.slotHolder)
 		default:
 			open = append(open, r)
 		}
 	}
+	if err := d.releaseSuperseded(ctx, again); err != nil {
+		return nil, err
+	}
 	undecided, err := d.rejectDuplicates(ctx, duplicates, holders)
 	return append(open, undecided...), err
+}
+
+// releaseSuperseded gives back units that Redis has taken at the current epoch for rids which
+// are rejected as superseded. A superseded rid took its unit at an epoch that is gone, so its
+// release gives 0 and is applied when it is made. But the rid of a late payment is always
+// the same (sale.LateRID): the payment, tried again, took a unit under it anew, and has a
+// ticket at this epoch. So the release now gives 1 and is to be applied: that closes the
+// ticket. If this epoch is lost before, the next load counts the release as given and its
+// unit as free. It happens once: a repeat finds that it gives already.
+func (d *decision) releaseSuperseded(ctx context.Context, rids []string) error {
+	if len(rids) == 0 {
+		return nil
+	}
+	_, err := d.tx.Exec(ctx, `
+		WITH over AS (
+			SELECT rid FROM releases WHERE rid = ANY ($1::text[]::uuid[]) AND reason = 'superseded' AND give = 0
+			ORDER BY rid FOR UPDATE
+		)
+		UPDATE releases r SET give = 1, applied_at = NULL FROM over WHERE r.rid = over.rid`, rids)
+	if err != nil {
+		return fmt.Errorf("release superseded: %w", err)
+	}
+	return nil
 }
 
 // obstacle is what keeps a reservation from being inserted: what was decided

@@ -16,11 +16,25 @@ type FixedSale struct {
 	Fields []sale.FixedField
 }
 
+// FixedTemplate is what Apply refuses of one template.
+type FixedTemplate struct {
+	ID     string
+	Fields []sale.FixedField
+}
+
 // FixedError refuses a change, with every field that stands in its way. It is ErrLoaded.
-type FixedError struct{ Sales []FixedSale }
+type FixedError struct {
+	Templates []FixedTemplate
+	Sales     []FixedSale
+}
 
 func (e *FixedError) Error() string {
 	var text []string
+	for _, t := range e.Templates {
+		for _, f := range t.Fields {
+			text = append(text, "template "+t.ID+": "+f.String())
+		}
+	}
 	for _, s := range e.Sales {
 		for _, f := range s.Fields {
 			text = append(text, "sale "+s.SaleID+": "+f.String())
@@ -34,10 +48,11 @@ func (e *FixedError) Unwrap() error { return ErrLoaded }
 
 // applying is one sale in the transaction of Apply.
 type applying struct {
-	tx      pgx.Tx
-	config  SaleConfig // canonical
-	created bool
-	list    listChange
+	tx        pgx.Tx
+	config    SaleConfig // canonical
+	templates *templating
+	created   bool
+	list      listChange
 }
 
 // oneApplier makes an Apply the only one of the sale $1 until its end, from before it
@@ -53,6 +68,9 @@ func (a *applying) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("has an allow list of nobody")
 	}
 	if _, err := a.tx.Exec(ctx, oneApplier, a.config.ID); err != nil {
+		return err
+	}
+	if err := a.templates.give(ctx, &a.config); err != nil {
 		return err
 	}
 	if a.created, err = insertSale(ctx, a.tx, a.config); err != nil {
@@ -71,6 +89,7 @@ func (a *applying) finish(ctx context.Context, applied *Applied) (refused []sale
 		return nil, err
 	}
 	if a.created {
+		a.templates.expect(a.config.Template, true)
 		applied.Change = Created
 		applied.Entry, err = updateCreated(ctx, a.tx, a.config)
 		return nil, err
@@ -84,6 +103,7 @@ func (a *applying) finish(ctx context.Context, applied *Applied) (refused []sale
 	if refused := entry.Fixed(a.config.Sale, changes); len(refused) > 0 {
 		return refused, nil
 	}
+	a.templates.expect(a.config.Template, entry.Template != a.config.Template)
 	newList := entry.Eligibility.HasAllowList != a.config.Eligibility.HasAllowList || a.list.changed()
 	if entry, err = updateSale(ctx, a.tx, a.config, newList); err != nil {
 		return nil, err

@@ -23,7 +23,9 @@ import (
 //	                              count left its unit free
 //	no note, no load under way    ErrStaleEpoch: nobody knows
 //
-// Loads that never went live leave no note behind, see nextEpoch.
+// Loads that never went live leave no note behind, see nextEpoch. One rid alone may come
+// again at a later epoch than it was superseded at, that of a late payment: see
+// releaseSuperseded.
 
 // BeyondError refuses a batch of an older epoch that reaches beyond the last sequence
 // which the load under way orders. Up to LastSeq its hand-overs can be ordered now.
@@ -37,8 +39,8 @@ const everything = math.MaxUint64
 
 // placeEpoch finds out up to which sequence the batch is ordered.
 func (d *decision) placeEpoch(ctx context.Context, current int64, rebuilding bool) error {
-	d.lastSeq = everything
-	if current == d.batch.Epoch {
+	d.lastSeq, d.current = everything, current == d.batch.Epoch
+	if d.current {
 		return nil
 	}
 	stale := fmt.Errorf("%w: batch has %d, sale has %d", ErrStaleEpoch, d.batch.Epoch, current)

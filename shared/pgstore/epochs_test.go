@@ -149,7 +149,7 @@ func TestRequestRebuild_OnceAndOnlyOfTheEpochSeen(t *testing.T) {
 			t.Errorf("%+v: requested %t, %+v", step, requested, entry)
 		}
 	}
-	if _, err := s.Apply(t.Context(), []SaleConfig{config("new", 1)}); err != nil {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{config("new", 1)}}); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]error{"new": ErrNotLoaded, "nothing": ErrNoSale} {
@@ -246,4 +246,38 @@ func TestBeginLoad_EveryRunHasAnEpochOfItsOwn(t *testing.T) {
 	if entry, err := s.BeginLoad(t.Context(), "phone", 7); err != nil || entry.Epoch != 8 {
 		t.Errorf("a requested epoch below a survivor: %+v, %v", entry, err)
 	}
+}
+
+// A late payment takes its unit again under the same rid, while the hand-over of the first
+// time is on its way: what is superseded then has a ticket all the same.
+func TestOrder_WhatWasSupersededAndComesAtTheCurrentEpochIsReleasedOnce(t *testing.T) {
+	t.Parallel()
+	s := rebuilding(t)
+	r := reservations(1)[0]
+	must(t, s.SetLastSequence(t.Context(), "phone", 2, 7))
+	_, err := s.FinishLoad(t.Context(), "phone", 2)
+	must(t, err)
+	order(t, s, handedOver([]uint64{8}, r))
+	pending, err := s.UnappliedReleases(t.Context(), 10, nil)
+	must(t, err)
+	if len(pending) != 0 {
+		t.Fatalf("releases %+v of a ticket that is not there", pending)
+	}
+	current := batchOf("phone", r)
+	current.Epoch = 2
+	for range 2 {
+		wantCounts(t, order(t, s, current), 0, 1, 0, 0)
+		pending, err = s.UnappliedReleases(t.Context(), 10, nil)
+		must(t, err)
+		if len(pending) != 1 || pending[0].RID != r.RID || pending[0].Give != 1 || pending[0].Slot != sale.SlotOpens {
+			t.Fatalf("releases %+v", pending)
+		}
+	}
+	_, err = s.MarkApplied(t.Context(), []string{r.RID})
+	must(t, err)
+	order(t, s, current)
+	if pending, err = s.UnappliedReleases(t.Context(), 10, nil); err != nil || len(pending) != 0 {
+		t.Errorf("releases %+v, %v, once it is applied", pending, err)
+	}
+	wantHeld(t, s, "phone", 0)
 }

@@ -286,3 +286,29 @@ func TestDueSales_ReadsTheIndexOfDueOrders(t *testing.T) {
 		}
 	}
 }
+
+// Many payments wait; when Postgres last counted there were none.
+func TestExpire_LooksUpThePaymentsOfEachOrder(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 1000)
+	rs := freshReservations(500)
+	order(t, s, batchOf("phone", rs...))
+	exec(t, s, `ANALYZE`)
+	var events []sale.PaymentEvent
+	for _, r := range rs[:400] {
+		events = append(events, success(r))
+	}
+	if _, err := s.StorePayments(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	values := strings.NewReplacer("$1", "'phone'", "$4", "200")
+	for _, sql := range []string{toExpire, dueSales} {
+		plan, err := collect(t.Context(), s.pool, pgx.RowTo[string], `EXPLAIN `+values.Replace(sql))
+		for _, want := range []string{"Index Cond: (order_id = o.id)", "Index Cond: (order_id = o.replaces)"} {
+			if err != nil || !strings.Contains(strings.Join(plan, "\n"), want) {
+				t.Errorf("error %v, no %q in plan:\n%s", err, want, strings.Join(plan, "\n"))
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"sluice/shared/devstack"
 	"sluice/shared/sale"
@@ -59,6 +61,20 @@ func newStore(t testing.TB) *Store {
 	return s
 }
 
+// withoutDeadlocks is a new store that fails the test for a deadlock, which transactions
+// else survive: they run again.
+func withoutDeadlocks(t testing.TB) *Store {
+	t.Helper()
+	s := newStore(t)
+	s.lost = func(err error) {
+		var pg *pgconn.PgError
+		if errors.As(err, &pg) && pg.Code == "40P01" {
+			t.Errorf("a deadlock: %v: %s", err, pg.Detail)
+		}
+	}
+	return s
+}
+
 func exec(t testing.TB, s *Store, sql string, args ...any) {
 	t.Helper()
 	if _, err := s.pool.Exec(context.WithoutCancel(t.Context()), sql, args...); err != nil {
@@ -78,7 +94,7 @@ func config(id string, total int64) SaleConfig {
 // loaded makes a sale of total units at epoch 1.
 func loaded(t testing.TB, s *Store, id string, total int64) {
 	t.Helper()
-	if _, err := s.Apply(t.Context(), []SaleConfig{config(id, total)}); err != nil {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{config(id, total)}}); err != nil {
 		t.Fatal(err)
 	}
 	entry, err := s.BeginLoad(t.Context(), id, 0)

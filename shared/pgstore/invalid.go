@@ -15,10 +15,11 @@ const (
 )
 
 // invalid reports whether the database refused a row for what is in it, so that
-// no repetition will help. The stock row is the sale's, not the reservation's.
+// no repetition will help. The stock row is the sale's and the template is many coupons',
+// not the reservation's.
 func invalid(err error) bool {
 	var pg *pgconn.PgError
-	return refused(err) && errors.As(err, &pg) && pg.TableName != "sale_stock"
+	return refused(err) && errors.As(err, &pg) && pg.TableName != "sale_stock" && pg.TableName != "coupon_templates"
 }
 
 // refused reports whether the database refused what a statement was to write.

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
 	"strconv"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed migrations/*.sql
@@ -124,10 +126,15 @@ func applyMissing(ctx context.Context, tx pgx.Tx, steps []migration, known map[i
 			continue
 		}
 		// The simple protocol takes a file of several statements.
-		if _, err := tx.Exec(ctx, step.sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		_, err := tx.Exec(ctx, step.sql, pgx.QueryExecModeSimpleProtocol)
+		if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == "55P03" { // lock_not_available
+			return 0, fmt.Errorf("migration %04d_%s waited too long for a table that others write, and nothing is applied: run warmup migrate again while no sale is open: %w",
+				step.version, step.name, err)
+		}
+		if err != nil {
 			return 0, fmt.Errorf("migration %04d_%s: %w", step.version, step.name, err)
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)`,
+		_, err = tx.Exec(ctx, `INSERT INTO schema_migrations (version, name, checksum) VALUES ($1, $2, $3)`,
 			step.version, step.name, step.checksum)
 		if err != nil {
 			return 0, fmt.Errorf("migration %04d_%s: %w", step.version, step.name, err)

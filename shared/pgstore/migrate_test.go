@@ -47,6 +47,30 @@ func TestMigrate_ConcurrentCallersApplyEachStepOnce(t *testing.T) {
 	}
 }
 
+func TestMigrate_DoesNotQueueForLongBehindWhoWritesOrders(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	exec(t, s, `DROP INDEX orders_unshown_oldest`)
+	exec(t, s, `DELETE FROM schema_migrations WHERE version = 16`)
+	writer, err := s.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writer.Exec(t.Context(), `LOCK TABLE orders IN ROW EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Migrate(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "run warmup migrate again while no sale is open") {
+		t.Errorf("error = %v, want what to do", err)
+	}
+	if err := writer.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if applied, err := s.Migrate(t.Context()); err != nil || applied != 1 {
+		t.Errorf("once nobody writes: applied = %d, error %v", applied, err)
+	}
+}
+
 func TestMigrate_RefusesAStepThatChanged(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -12,7 +12,7 @@ import (
 
 // SetPaused pauses or resumes a sale and returns its entry, which a loop brings to
 // the other stores. It is a new rev, and a record in the audit log, only if it
-// changes something. ErrNoSale, ErrRetired.
+// changes something. ErrNoSale, ErrRetired, and ErrOffShelf when it may not be resumed.
 func (s *Store) SetPaused(ctx context.Context, by sale.Actor, saleID string, paused bool) (sale.Entry, error) {
 	action := sale.ActionResume
 	if paused {
@@ -21,6 +21,11 @@ func (s *Store) SetPaused(ctx context.Context, by sale.Actor, saleID string, pau
 	return s.operate(ctx, by, action, saleID, func(ctx context.Context, tx pgx.Tx, e sale.Entry) (sale.Entry, fields, error) {
 		if e.Paused == paused {
 			return e, nil, nil
+		}
+		if !paused {
+			if err := mayResume(ctx, tx, e); err != nil {
+				return e, nil, err
+			}
 		}
 		after, err := oneEntry(ctx, tx, `
 			UPDATE sales SET paused = $2, rev = rev + 1 WHERE sale_id = $1 RETURNING `+entryColumns, saleID, paused)

@@ -44,7 +44,7 @@ func TestCloseSale_EndsTheWindowOnceAndTheSalesFileStillApplies(t *testing.T) {
 		c := config(id, 10)
 		c.OpensAt = time.Now().Add(opens)
 		c.ClosesAt = c.OpensAt.Add(2 * time.Hour)
-		if _, err := s.Apply(t.Context(), []SaleConfig{c}); err != nil {
+		if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.BeginLoad(t.Context(), id, 0); err != nil {
@@ -67,7 +67,7 @@ func TestCloseSale_EndsTheWindowOnceAndTheSalesFileStillApplies(t *testing.T) {
 		if early := first.ClosesAt.Before(c.ClosesAt.Add(-time.Minute)); early != (id != "over") {
 			t.Errorf("%s: closes at %v", id, first.ClosesAt)
 		}
-		if applied, err := s.Apply(t.Context(), []SaleConfig{c}); err != nil || applied[0].Change != Unchanged {
+		if applied, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}}); err != nil || applied.Sales[0].Change != Unchanged {
 			t.Errorf("%s: applied again: %+v, %v", id, applied, err)
 		}
 		log, err := s.AuditLog(t.Context(), id, sale.Page{Limit: 9})
@@ -87,7 +87,7 @@ func TestRebuildSale_MakesOneEpoch(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	if _, err := s.Apply(t.Context(), []SaleConfig{config("cold", 10)}); err != nil {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{config("cold", 10)}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.RebuildSale(t.Context(), ada, "cold", 0); !errors.Is(err, ErrNotLoaded) {

@@ -18,7 +18,7 @@ type Batch struct {
 	Epoch        int64
 	PriceMinor   int64 // minor units of Currency, for each
 	Currency     string
-	Reservations []sale.Reservation // up to 500, in any order; a rid may be there twice
+	Reservations []sale.Reservation // up to 512, in any order; a rid may be there twice
 	Sequences    []uint64           // of the hand-over of each; nil when unknown: then an older epoch is refused
 }
 
@@ -53,7 +53,8 @@ type Result struct {
 }
 
 // Order decides a batch in one transaction: every reservation gets its row, and
-// the sale's stock moves by the number of rows that are new and hold a unit. A
+// the sale's stock moves by the number of rows that are new and hold a unit. In a sale
+// of coupons each of these is paid from birth and has its coupon, see claims.go. A
 // rid that has a row keeps it, so a batch may be repeated, in part or regrouped
 // with others, as often as needed; that is also how a caller learns what a
 // COMMIT of unknown outcome did. Rejected reservations have a release to apply.
@@ -70,6 +71,9 @@ func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 	if !done && err == nil {
 		result, err = s.orderWithCare(ctx, b)
 	}
+	if errors.Is(err, errTemplateRefuses) {
+		result, err = s.orderAlone(ctx, b)
+	}
 	if invalid(err) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -79,19 +83,11 @@ func (s *Store) Order(ctx context.Context, b Batch) (Result, error) {
 	return result, nil
 }
 
-// orderWithCare decides any batch.
+// orderWithCare decides any batch, unless the sale's template refuses a coupon.
 func (s *Store) orderWithCare(ctx context.Context, b Batch) (result Result, err error) {
-	reservations, err := distinct(b.Reservations)
-	if err != nil {
-		return Result{}, err
-	}
-	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		d := &decision{tx: tx, batch: b, verdicts: make(map[string]Verdict, len(reservations))}
-		if err := d.decide(ctx, reservations); err != nil {
-			return err
-		}
-		result = d.result(reservations)
-		return nil
+	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		result, err = (&decision{tx: tx, batch: b}).whole(ctx)
+		return err
 	})
 	return result, err
 }
@@ -100,14 +96,31 @@ func (s *Store) orderWithCare(ctx context.Context, b Batch) (result Result, err 
 type decision struct {
 	tx       pgx.Tx
 	batch    Batch
+	alone    bool               // no other order of the sale is under way: its row may change
 	hold     time.Duration      // time to pay
+	template string             // of a sale of coupons; else ""
+	counted  int64              // coupons by which this transaction has moved the template's count
+	current  bool               // the batch is of the sale's current epoch
 	lastSeq  uint64             // of the hand-overs that are ordered; later ones are superseded
 	ordered  []sale.Reservation // their rows are new; they hold units once takeUnits is done
 	verdicts map[string]Verdict // by rid
 }
 
-// decide takes the locks in the store's order: gate, sales, orders, sale_stock. The
-// stock row, which every batch of the sale needs, comes last and is held for
+// whole decides all of the batch.
+func (d *decision) whole(ctx context.Context) (Result, error) {
+	reservations, err := distinct(d.batch.Reservations)
+	if err != nil {
+		return Result{}, err
+	}
+	d.verdicts = make(map[string]Verdict, len(reservations))
+	if err := d.decide(ctx, reservations); err != nil {
+		return Result{}, err
+	}
+	return d.result(reservations), nil
+}
+
+// decide takes the locks in the store's order: gate, sales, orders, coupons,
+// coupon_templates, sale_stock. The last two rows, which every batch of the sale needs, are held for
 // the commit alone. When what stood in the way of a row let go in between, the
 // transaction starts over: to insert once more while the others' rows are held would
 // turn the order of locks round.
@@ -137,10 +150,13 @@ func (d *decision) decide(ctx context.Context, reservations []sale.Reservation) 
 func (d *decision) lockSale(ctx context.Context) error {
 	var epoch int64
 	var retired, rebuilding bool
+	var currency string
 	statements := &pgx.Batch{} // one round trip; the second one's snapshot is taken after the first has waited
 	statements.Queue(passGate, d.batch.SaleID)
-	statements.Queue(`SELECT epoch, retired, rebuilding, hold FROM sales WHERE sale_id = $1 FOR SHARE`, d.batch.SaleID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&epoch, &retired, &rebuilding, &d.hold) })
+	statements.Queue(`SELECT epoch, retired, rebuilding, hold, coalesce(template_id, ''), currency FROM sales WHERE sale_id = $1 FOR SHARE`, d.batch.SaleID).
+		QueryRow(func(row pgx.Row) error {
+			return row.Scan(&epoch, &retired, &rebuilding, &d.hold, &d.template, &currency)
+		})
 	err := d.tx.SendBatch(ctx, statements).Close()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -150,10 +166,13 @@ func (d *decision) lockSale(ctx context.Context) error {
 	case retired:
 		return ErrRetired
 	}
+	if d.template != "" { // whatever the hand-over says: a coupon costs nothing
+		d.batch.PriceMinor, d.batch.Currency = 0, currency
+	}
 	return d.placeEpoch(ctx, epoch, rebuilding)
 }
 
-// insert makes a pending row of every reservation that is neither decided nor
+// insert makes an open row of every reservation that is neither decided nor
 // finds its slot held, and returns the others. One with a dead letter is
 // decided and may have no row: it must not get one once the database would take it. It waits for transactions that
 // insert the same rids or slots; the order of the rows is the order of those
@@ -164,7 +183,7 @@ func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflic
 		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
 			state, shown_state, holds_unit, holds_slot, expires_at)
 		SELECT r.id, $1, r.user_id, r.slot, r.key, r.rank, r.accepted_at, $2, $3,
-			'pending', 'pending', true, true, now() + $4::interval
+			$11, $11, true, true, CASE WHEN $11 = 'pending' THEN now() + $4::interval END
 		FROM unnest($5::text[]::uuid[], $6::text[], $7::smallint[], $8::text[], $9::bigint[], $10::timestamptz[])
 			AS r (id, user_id, slot, key, rank, accepted_at)
 		WHERE NOT EXISTS (SELECT FROM dead_letters d WHERE d.rid = r.id)
@@ -172,12 +191,12 @@ func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflic
 		ON CONFLICT DO NOTHING
 		RETURNING id::text, expires_at`,
 		d.batch.SaleID, d.batch.PriceMinor, d.batch.Currency, d.hold,
-		c.rids, c.users, c.slots, c.keys, c.ranks, c.times)
+		c.rids, c.users, c.slots, c.keys, c.ranks, c.times, bornAs(d.template))
 	if err != nil {
 		return nil, fmt.Errorf("insert orders: %w", err)
 	}
 	for _, row := range made {
-		d.verdicts[row.rid] = Verdict{RID: row.rid, State: sale.OrderPending, PayBy: row.payBy, Fate: FateOrdered}
+		d.verdicts[row.rid] = Verdict{RID: row.rid, State: bornAs(d.template), PayBy: row.payBy, Fate: FateOrdered}
 	}
 	for _, r := range open {
 		if _, ok := d.verdicts[r.RID]; ok {
@@ -193,6 +212,9 @@ func (d *decision) insert(ctx context.Context, open []sale.Reservation) (conflic
 func (d *decision) takeUnits(ctx context.Context) error {
 	if len(d.ordered) == 0 {
 		return nil
+	}
+	if granted, err := d.issue(ctx); err != nil || !granted {
+		return err
 	}
 	tag, err := d.tx.Exec(ctx, `UPDATE sale_stock SET held = held + $2 WHERE sale_id = $1 AND held + $2 <= total`,
 		d.batch.SaleID, len(d.ordered))

@@ -19,7 +19,8 @@ import (
 // a look at what would be in the way of a row:
 //
 //	begin · pass the gate · lock the sale, compare the epoch, look for dead letters
-//	insert every row · take the units · commit
+//	insert every row · make the coupons and count them, if it is a sale of coupons ·
+//	take the units · commit
 //
 // In any other batch one of these statements finds out or fails. Then all is rolled back
 // and the batch is decided with care, by the statements that say what is in the way.
@@ -35,10 +36,10 @@ func (s *Store) orderAtOnce(ctx context.Context, b Batch) (Result, bool, error) 
 	if !ok {
 		return Result{}, false, nil
 	}
-	var payBy time.Time
+	var o ordinary
 	err := s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
-		if payBy, err = lockOrdinary(ctx, conn, b, ids); err == nil {
-			err = insertAll(ctx, conn, b, ids, c, payBy)
+		if o, err = lockOrdinary(ctx, conn, b, ids); err == nil {
+			err = insertAll(ctx, conn, b, ids, c, o)
 		}
 		if err == nil || conn.Conn().PgConn().TxStatus() == 'I' {
 			return err
@@ -49,7 +50,7 @@ func (s *Store) orderAtOnce(ctx context.Context, b Batch) (Result, bool, error) 
 	})
 	switch {
 	case err == nil:
-		return allOrdered(b.Reservations, payBy), true, nil
+		return allOrdered(b.Reservations, o), true, nil
 	case errors.Is(err, errNotOrdinary), refused(err), lostRace(err):
 		return Result{}, false, nil
 	}
@@ -68,43 +69,63 @@ func inOrderOfLocks(reservations []sale.Reservation) []sale.Reservation {
 	return sorted
 }
 
-// lockOrdinary begins the transaction and returns the end of the time to pay.
-func lockOrdinary(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte) (payBy time.Time, err error) {
-	var ordinary bool
+// ordinary is what the rows of an ordinary batch have of their sale.
+type ordinary struct {
+	template string    // of a sale of coupons; else ""
+	currency string    // of the sale
+	payBy    time.Time // zero when nothing is to be paid
+}
+
+// lockOrdinary begins the transaction.
+func lockOrdinary(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte) (o ordinary, err error) {
+	var fits bool
+	var payBy *time.Time
 	statements := &pgx.Batch{}
 	statements.Queue(`BEGIN`)
 	statements.Queue(passGate, b.SaleID)
 	statements.Queue(`
 		SELECT epoch = $2 AND NOT retired
 				AND EXISTS (SELECT FROM sale_stock WHERE sale_id = $1 AND held + $3 <= total)
-				AND NOT EXISTS (SELECT FROM dead_letters WHERE rid IS NOT NULL AND rid = ANY ($4::uuid[])),
-			now() + hold
+				AND (template_id IS NULL OR EXISTS (
+					SELECT FROM coupon_templates t WHERE t.template_id = sales.template_id AND issued + $3 <= t.total))
+				AND (NOT EXISTS (SELECT FROM dead_letters WHERE sale_id = $1 AND rid IS NOT NULL) -- as nearly always; one that is settled decides too
+					OR NOT EXISTS (SELECT FROM dead_letters WHERE rid IS NOT NULL AND rid = ANY ($4::uuid[]))),
+			coalesce(template_id, ''), currency, CASE WHEN template_id IS NULL THEN now() + hold END
 		FROM sales WHERE sale_id = $1 FOR SHARE`, b.SaleID, b.Epoch, len(ids), ids).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&ordinary, &payBy) })
+		QueryRow(func(row pgx.Row) error { return row.Scan(&fits, &o.template, &o.currency, &payBy) })
 	err = conn.SendBatch(ctx, statements).Close()
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
-		return payBy, errNotOrdinary
+		return o, errNotOrdinary
 	case err != nil:
-		return payBy, fmt.Errorf("lock sale: %w", err)
-	case !ordinary:
-		return payBy, errNotOrdinary
+		return o, fmt.Errorf("lock sale: %w", err)
+	case !fits:
+		return o, errNotOrdinary
 	}
-	return payBy.UTC(), nil
+	o.payBy = utc(payBy)
+	return o, nil
 }
 
 // insertAll makes a row of every reservation, in the order given, and ends the
-// transaction. A row in the way of one of them fails the insert, too few units fail
-// the stock's check.
-func insertAll(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte, c columns, payBy time.Time) error {
+// transaction. A row in the way of one of them fails the insert, too few units or
+// coupons fail the check of their count.
+func insertAll(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte, c columns, o ordinary) error {
+	price, currency := b.PriceMinor, b.Currency
+	if o.template != "" { // whatever the hand-over says: a coupon costs nothing
+		price, currency = 0, o.currency
+	}
 	statements := &pgx.Batch{}
 	statements.Queue(`
 		INSERT INTO orders (id, sale_id, user_id, slot, idempotency_key, rank, accepted_at, amount, currency,
 			state, shown_state, holds_unit, holds_slot, expires_at)
-		SELECT r.id, $1, r.user_id, r.slot, r.key, r.rank, r.accepted_at, $2, $3, 'pending', 'pending', true, true, $4
+		SELECT r.id, $1, r.user_id, r.slot, r.key, r.rank, r.accepted_at, $2, $3, $11, $11, true, true, $4
 		FROM unnest($5::uuid[], $6::text[], $7::smallint[], $8::text[], $9::bigint[], $10::timestamptz[])
 			AS r (id, user_id, slot, key, rank, accepted_at)`,
-		b.SaleID, b.PriceMinor, b.Currency, payBy, ids, c.users, c.slots, c.keys, c.ranks, c.times)
+		b.SaleID, price, currency, orNull(o.payBy), ids, c.users, c.slots, c.keys, c.ranks, c.times, bornAs(o.template))
+	if o.template != "" {
+		statements.Queue(insertCoupons, o.template, b.SaleID, ids, c.users, c.slots)
+		statements.Queue(`UPDATE coupon_templates SET issued = issued + $2 WHERE template_id = $1`, o.template, len(ids))
+	}
 	statements.Queue(`UPDATE sale_stock SET held = held + $2 WHERE sale_id = $1`, b.SaleID, len(ids))
 	statements.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, statements).Close(); err != nil {
@@ -114,10 +135,10 @@ func insertAll(ctx context.Context, conn *pgxpool.Conn, b Batch, ids [][16]byte,
 }
 
 // allOrdered is the result of a batch whose rows are all new; so no rid is there twice.
-func allOrdered(reservations []sale.Reservation, payBy time.Time) Result {
+func allOrdered(reservations []sale.Reservation, o ordinary) Result {
 	result := Result{Verdicts: make([]Verdict, len(reservations)), Ordered: len(reservations)}
 	for i, r := range reservations {
-		result.Verdicts[i] = Verdict{RID: r.RID, State: sale.OrderPending, PayBy: payBy, Fate: FateOrdered}
+		result.Verdicts[i] = Verdict{RID: r.RID, State: bornAs(o.template), PayBy: o.payBy, Fate: FateOrdered}
 	}
 	return result
 }

@@ -52,29 +52,34 @@ func (s *Store) ApplyPayment(ctx context.Context, eventID string, late *LateUnit
 	return applied, nil
 }
 
+// payPending asks for events without a result, which are those not applied by the constraint
+// payments_applied_has_result. Asked for by applied_at, Postgres reads the index of all that
+// wait, because it takes those for one or two; so it looks up the events by their ids.
+const payPending = `
+	WITH event AS (
+		SELECT event_id, order_id, amount, currency FROM payments
+		WHERE event_id = ANY ($1::text[]) AND result = '' AND type = 'payment.succeeded'
+		ORDER BY event_id FOR UPDATE SKIP LOCKED
+	), pays AS (
+		SELECT o.id, e.event_id FROM orders o JOIN event e ON e.order_id = o.id
+		WHERE o.state = 'pending' AND o.amount = e.amount AND o.currency = e.currency
+		ORDER BY o.id FOR UPDATE OF o
+	), paid AS (
+		UPDATE orders o SET state = 'paid', expires_at = NULL
+		FROM (SELECT id, min(event_id) AS event_id FROM pays GROUP BY id) p
+		WHERE o.id = p.id AND o.state = 'pending'
+		RETURNING p.event_id
+	)
+	UPDATE payments SET result = 'paid', applied_at = clock_timestamp() FROM paid
+	WHERE payments.event_id = paid.event_id
+	RETURNING payments.event_id`
+
 // PayPending applies at once those of the events that pay for a pending order, and
 // returns their ids: it is what ApplyPayment does to the many, in one transaction. Of
 // two for one order it applies one; what another has in hand it passes over.
 func (s *Store) PayPending(ctx context.Context, eventIDs []string) (paid []string, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		paid, err = collect(ctx, tx, pgx.RowTo[string], `
-			WITH event AS (
-				SELECT event_id, order_id, amount, currency FROM payments
-				WHERE event_id = ANY ($1::text[]) AND applied_at IS NULL AND type = 'payment.succeeded'
-				ORDER BY event_id FOR UPDATE SKIP LOCKED
-			), pays AS (
-				SELECT o.id, e.event_id FROM orders o JOIN event e ON e.order_id = o.id
-				WHERE o.state = 'pending' AND o.amount = e.amount AND o.currency = e.currency
-				ORDER BY o.id FOR UPDATE OF o
-			), paid AS (
-				UPDATE orders o SET state = 'paid', expires_at = NULL
-				FROM (SELECT id, min(event_id) AS event_id FROM pays GROUP BY id) p
-				WHERE o.id = p.id AND o.state = 'pending'
-				RETURNING p.event_id
-			)
-			UPDATE payments SET result = 'paid', applied_at = clock_timestamp() FROM paid
-			WHERE payments.event_id = paid.event_id
-			RETURNING payments.event_id`, eventIDs)
+		paid, err = collect(ctx, tx, pgx.RowTo[string], payPending, eventIDs)
 		return err
 	})
 	if err != nil {
@@ -150,8 +155,10 @@ func (p *paying) facts(ctx context.Context) (f sale.PaymentFacts, err error) {
 func (p *paying) lockOrder(ctx context.Context, saleID string, f *sale.PaymentFacts) error {
 	statements := &pgx.Batch{}
 	statements.Queue(passGate, saleID)
-	statements.Queue(`SELECT epoch, retired, rebuilding, NOT rebuy_after_release FROM sales WHERE sale_id = $1 FOR SHARE`, saleID).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&p.done.Epoch, &f.Retired, &f.Rebuilding, &p.keeps) })
+	statements.Queue(`SELECT epoch, retired, rebuilding, NOT rebuy_after_release, template_id IS NOT NULL FROM sales WHERE sale_id = $1 FOR SHARE`, saleID).
+		QueryRow(func(row pgx.Row) error {
+			return row.Scan(&p.done.Epoch, &f.Retired, &f.Rebuilding, &p.keeps, &f.Claim)
+		})
 	if err := p.tx.SendBatch(ctx, statements).Close(); err != nil {
 		return fmt.Errorf("lock sale: %w", err)
 	}

@@ -3,12 +3,14 @@ package pgstore
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"sluice/shared/sale"
 )
@@ -478,6 +480,32 @@ func TestApplyPayment_UnitOfAPaymentThatIsOwedComesBack(t *testing.T) {
 	order(t, s, batchOf("phone", unit.Reservation)) // swept
 	wantHeld(t, s, "phone", 0)
 	wantPayment(t, s, success(rs[0]), sale.PaymentWaits, "")
+}
+
+// Many payments wait; when Postgres last counted there were none.
+func TestPayPending_LooksUpTheEventsByTheirIDs(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rs := freshReservations(500)
+	loaded(t, s, "phone", 1000)
+	order(t, s, batchOf("phone", rs...))
+	exec(t, s, `INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+		SELECT 'applied-' || n, 'payment.succeeded', gen_random_uuid(), 1, 'CNY', false, now(), 'paid', now() FROM generate_series(1, 10000) n`)
+	exec(t, s, `ANALYZE`)
+	var events []sale.PaymentEvent
+	var ids []string
+	for _, r := range rs {
+		events = append(events, success(r))
+		ids = append(ids, "'"+events[len(events)-1].EventID+"'")
+	}
+	if _, err := s.StorePayments(t.Context(), events); err != nil {
+		t.Fatal(err)
+	}
+	sql := strings.Replace(payPending, "$1", "ARRAY["+strings.Join(ids[:20], ",")+"]", 1)
+	plan, err := collect(t.Context(), s.pool, pgx.RowTo[string], `EXPLAIN `+sql)
+	if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "Index Cond: (event_id = ANY") || strings.Contains(text, "payments_unapplied") {
+		t.Errorf("error %v, plan:\n%s", err, text)
+	}
 }
 
 func TestPayPending_DoesTheOrdinaryAndLeavesTheRest(t *testing.T) {

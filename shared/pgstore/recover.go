@@ -3,7 +3,6 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 
 // What Postgres has lost is brought back from what Redis still knows, in this order:
 //
-//	Adopt           what the catalogue says: epoch, rev, pause, early end, and what was applied
+//	Adopt           what the catalogue says: epoch, rev, pause, early end, what was applied, and the template
 //	RestoreAllowList who may buy
 //	RestoreClosed   what was let go: units come back before anybody takes them
 //	RestoreRefunded what was paid and refunded and gave its unit back, by the payments, which are stored before
@@ -46,73 +45,6 @@ func (s *Store) Missing(ctx context.Context, tickets []sale.Ticket) (missing int
 		return 0, fmt.Errorf("cannot look for %d tickets: %w", len(tickets), err)
 	}
 	return found[0], nil
-}
-
-// Adopt takes over what the catalogue says of a sale and Postgres has forgotten, and
-// the epoch that Redis is live at, 0 when at none. Hand-overs of epochs that are forgotten too are
-// superseded from here on, unless they are decided: those that were ordered have a
-// ticket in the epoch that is live, and get their row from it. When Redis is not live at the
-// latest epoch there is no such ticket: the sale is left in rebuild, and they are ordered.
-// Whether users are on the allow list is for RestoreAllowList.
-func (s *Store) Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error) {
-	var entry sale.Entry
-	epoch := max(known.Epoch, live)
-	err := s.changeSale(ctx, known.ID, func(ctx context.Context, tx pgx.Tx) (err error) {
-		if _, err := insertSale(ctx, tx, canonical(SaleConfig{Sale: known.Sale})); err != nil {
-			return err
-		}
-		if err := adoptConfig(ctx, tx, known); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `
-			INSERT INTO rebuilds (sale_id, epoch, last_seq)
-			SELECT sale_id, $2, 0 FROM sales WHERE sale_id = $1 AND epoch > 0 AND epoch < $2 AND $2 = $3
-			ON CONFLICT DO NOTHING`, known.ID, epoch, live); err != nil {
-			return err
-		}
-		entry, err = oneEntry(ctx, tx, `
-			UPDATE sales SET epoch = greatest(epoch, $2), rev = greatest(rev, $4) + 1,
-				rebuilding = CASE WHEN epoch < $2 THEN $7 < $2 AND NOT $6 ELSE rebuilding END,
-				loading_epoch = CASE WHEN epoch < $2 THEN $2 ELSE loading_epoch END,
-				paused = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $5 ELSE paused END,
-				retired = CASE WHEN (epoch, rev) < ($3::bigint, $4::bigint) THEN $6 ELSE retired END
-			WHERE sale_id = $1 AND (epoch < $2 OR (epoch, rev) < ($3::bigint, $4::bigint)) RETURNING `+entryColumns,
-			known.ID, epoch, known.Epoch, known.Rev, known.Paused, known.Retired, live)
-		if errors.Is(err, ErrNoSale) { // nothing to take over
-			entry, err = oneEntry(ctx, tx, `SELECT `+entryColumns+` FROM sales WHERE sale_id = $1`, known.ID)
-		}
-		return err
-	})
-	if err != nil {
-		return sale.Entry{}, fmt.Errorf("cannot adopt sale %s: %w", known.ID, err)
-	}
-	return entry, nil
-}
-
-// adoptConfig takes over a newer configuration. An entry has the window that an early end
-// has left of the configured one; that end comes along, so that it is not lifted by the
-// next sales file.
-func adoptConfig(ctx context.Context, tx pgx.Tx, known sale.Entry) error {
-	c := canonical(SaleConfig{Sale: known.Sale})
-	var closed *time.Time
-	if !known.ClosedAt.IsZero() {
-		closed = &known.ClosedAt
-	}
-	if _, err := tx.Exec(ctx, `
-		UPDATE sale_stock t SET total = $2 FROM sales s
-		WHERE t.sale_id = $1 AND s.sale_id = $1 AND s.epoch = 0 AND (s.epoch, s.rev) < ($3::bigint, $4::bigint)`,
-		c.ID, c.Total, known.Epoch, known.Rev); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `
-		UPDATE sales SET kind = $2, title = $3, sku = $4, total = $5, price = $6, currency = $7, per_user_limit = $8,
-			opens_at = CASE WHEN $9 = $22::timestamptz - interval '1 millisecond' THEN opens_at ELSE $9 END,
-			closes_at = CASE WHEN $22 IS NULL THEN $10 ELSE greatest(closes_at, $10) END, closed_at = coalesce($22, closed_at),
-			hold = $11, mode = $12, rebuy_after_release = $13, weight = $14,
-			min_account_age = $15, min_paid_orders = $16, tags = $17, has_allow_list = $18, titles = $19
-		WHERE sale_id = $1 AND (epoch, rev) < ($20::bigint, $21::bigint)`,
-		append(saleArgs(c), known.Epoch, known.Rev, closed)...)
-	return err
 }
 
 // RestoreClosed makes Postgres hold what closed tickets of a sale say: an order that is
@@ -254,7 +186,8 @@ const restorer = "recovery"
 // RestoreAdjusted makes Postgres count the adjustments that have moved units in Redis, and
 // returns how many it did not count. Call it when closed orders have given their units
 // back: a total may be lower than what they held. What is held after all stays in
-// the total, and an audit tells: a recovery that fails would keep every sale waiting.
+// the total, and an audit tells: a recovery that fails would keep every sale waiting. Of
+// coupons the template has as many as the sale has units then: it had, when they came.
 func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []sale.Adjustment) (restored int64, err error) {
 	ids, deltas := make([]string, len(adjusted)), make([]int64, len(adjusted))
 	for i, a := range adjusted {
@@ -281,6 +214,9 @@ func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []s
 		if err != nil || units == 0 {
 			return err
 		}
+		if err := raiseTemplate(ctx, tx, saleID, units); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `UPDATE sale_stock SET total = greatest(total + $2, held) WHERE sale_id = $1`, saleID, units)
 		return err
 	})
@@ -288,4 +224,16 @@ func (s *Store) RestoreAdjusted(ctx context.Context, saleID string, adjusted []s
 		return 0, fmt.Errorf("cannot restore %d adjustments of sale %s: %w", len(adjusted), saleID, err)
 	}
 	return restored, nil
+}
+
+// raiseTemplate has the template of a sale hold the units that the sale is about to have. Its
+// row is locked before the stock row.
+func raiseTemplate(ctx context.Context, tx pgx.Tx, saleID string, more int64) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE coupon_templates t SET total = k.total + $2, changed_at = now() FROM sales s, sale_stock k
+		WHERE s.sale_id = $1 AND k.sale_id = $1 AND t.template_id = s.template_id AND t.total < k.total + $2`, saleID, more)
+	if err != nil {
+		return fmt.Errorf("raise template: %w", err)
+	}
+	return nil
 }

@@ -210,7 +210,7 @@ func TestRestoreClosed_SlotStaysWhereNobodyBuysTwice(t *testing.T) {
 	s := newStore(t)
 	c := config("phone", 3)
 	c.RebuyAfterRelease = false
-	_, err := s.Apply(t.Context(), []SaleConfig{c})
+	_, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}})
 	must(t, err)
 	entry, err := s.BeginLoad(t.Context(), "phone", 0)
 	must(t, err)
@@ -291,7 +291,7 @@ func TestAdopt_OfOneThatWasClosedAfterItsWindowMoved(t *testing.T) {
 	}
 	c := SaleConfig{Sale: known.Sale}
 	c.ClosesAt = known.ClosesAt.Add(time.Hour)
-	if _, err := s.Apply(t.Context(), []SaleConfig{c}); err == nil || !strings.Contains(err.Error(), "it stays closed") {
+	if _, err := s.Apply(t.Context(), Catalogue{Sales: []SaleConfig{c}}); err == nil || !strings.Contains(err.Error(), "it stays closed") {
 		t.Errorf("applied again: %v", err)
 	}
 }

@@ -2,9 +2,11 @@ package pgstore
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"sluice/shared/sale"
 )
@@ -115,6 +117,37 @@ func TestShown_ARowIsBornShownAndUnshownOnDemand(t *testing.T) {
 	}
 	if got := unshown(t, s, 10); len(got) != 0 {
 		t.Errorf("after the mark: unshown = %v, want none", got)
+	}
+}
+
+// Every worker reads them every second, and nearly always there are none.
+func TestUnshown_ReadsTheIndexOfUnshownOrders(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	loaded(t, s, "phone", 3000)
+	loaded(t, s, "watch", 3000)
+	for i := range 12 { // rows of the two lie mixed, in the order of their ids
+		order(t, s, batchOf([]string{"phone", "watch"}[i%2], freshReservations(500)...))
+	}
+	exec(t, s, `ANALYZE`)
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} { // a connection goes over to the second
+		var plan []string
+		err := s.bulkTx(t.Context(), func(tx pgx.Tx) (err error) {
+			_, err = tx.Exec(t.Context(), `SET LOCAL plan_cache_mode = `+mode)
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `PREPARE unshown (int, text[]) AS `+readUnshown)
+			}
+			if err == nil {
+				plan, err = collect(t.Context(), tx, pgx.RowTo[string], `EXPLAIN EXECUTE unshown (500, NULL)`)
+			}
+			if err == nil {
+				_, err = tx.Exec(t.Context(), `DEALLOCATE unshown`)
+			}
+			return err
+		})
+		if err != nil || !strings.Contains(strings.Join(plan, "\n"), "Scan using orders_unshown_oldest") {
+			t.Errorf("%s: error %v, plan:\n%s", mode, err, strings.Join(plan, "\n"))
+		}
 	}
 }
 

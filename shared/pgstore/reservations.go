@@ -67,12 +67,13 @@ func columnsOf(reservations []sale.Reservation) columns {
 // made is a row that insert has made.
 type made struct {
 	rid   string
-	payBy time.Time
+	payBy time.Time // zero when nothing is to be paid
 }
 
 func scanMade(row pgx.CollectableRow) (made, error) {
 	var m made
-	err := row.Scan(&m.rid, &m.payBy)
-	m.payBy = m.payBy.UTC()
+	var payBy *time.Time
+	err := row.Scan(&m.rid, &payBy)
+	m.payBy = utc(payBy)
 	return m, err
 }

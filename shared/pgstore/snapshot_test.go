@@ -30,7 +30,8 @@ func TestReading_TakesNoCommit(t *testing.T) {
 	_, holdings := s.Holdings(ctx, "phone", time.Minute)
 	_, state := s.LoadState(ctx, "phone")
 	_, audit := s.AuditSale(ctx, "phone")
-	if err := errors.Join(holdings, state, audit); err != nil {
+	_, coupons := s.AuditCoupons(ctx, "phone")
+	if err := errors.Join(holdings, state, audit, coupons); err != nil {
 		t.Error(err)
 	}
 }

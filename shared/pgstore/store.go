@@ -33,6 +33,10 @@ type Config struct {
 	MaxConns         int32         // size of the pool, default 8
 	StatementTimeout time.Duration // of one statement, default 5s; a whole call takes at most four times as long
 
+	// BeforeCommit, unless nil, is told the name of a checkout call or job whose transaction
+	// has written all it has decided, and fails it with its error: for failpoints.
+	BeforeCommit func(call string) error
+
 	// Checked refuses, with ErrUnchecked, to work with a server process that nobody has
 	// compared with the other stores since it started.
 	Checked bool
@@ -46,9 +50,11 @@ const (
 // Store is a pool of connections to one database. It is safe for concurrent
 // use and is closed by who opened it.
 type Store struct {
-	pool        *pgxpool.Pool
-	callTimeout time.Duration
-	locks       saleLocks
+	pool         *pgxpool.Pool
+	callTimeout  time.Duration
+	beforeCommit func(call string) error
+	locks        saleLocks
+	lost         func(error) // unless nil, is told of each race that is lost and run again: for tests
 }
 
 // Open reads the configuration and makes the pool. It does not wait for a
@@ -74,7 +80,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make postgres pool: %w", err)
 	}
-	return &Store{pool: pool, callTimeout: 4 * c.StatementTimeout}, nil
+	if c.BeforeCommit == nil {
+		c.BeforeCommit = func(string) error { return nil }
+	}
+	return &Store{pool: pool, callTimeout: 4 * c.StatementTimeout, beforeCommit: c.BeforeCommit}, nil
 }
 
 // setSession bounds what a connection may hold: a process that stops in the

@@ -9,8 +9,8 @@ import (
 	"sluice/shared/sale"
 )
 
-// rejectSurplus is the way out when the stock row has less room than the rows
-// inserted: Redis sold units that do not exist. The lowest ranks keep their
+// rejectSurplus is the way out when the stock row, or the template of a sale of coupons, has
+// less room than the rows inserted: Redis sold units that do not exist. The lowest ranks keep their
 // rows, the others become rejected.
 //
 // It changes the rows of this transaction, which nobody else has seen, instead
@@ -18,8 +18,12 @@ import (
 // order of locks, and the reverse would deadlock with any batch that shares a
 // rid with this one.
 func (d *decision) rejectSurplus(ctx context.Context) error {
+	coupons, err := d.couponsLeft(ctx)
+	if err != nil {
+		return err
+	}
 	var room int64
-	err := d.tx.QueryRow(ctx, `SELECT total - held FROM sale_stock WHERE sale_id = $1 FOR UPDATE`,
+	err = d.tx.QueryRow(ctx, `SELECT total - held FROM sale_stock WHERE sale_id = $1 FOR UPDATE`,
 		d.batch.SaleID).Scan(&room)
 	if err != nil {
 		return fmt.Errorf("read room: %w", err)
@@ -27,9 +31,12 @@ func (d *decision) rejectSurplus(ctx context.Context) error {
 	slices.SortFunc(d.ordered, func(a, b sale.Reservation) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.RID, b.RID))
 	})
-	admitted := int(min(room, int64(len(d.ordered))))
+	admitted := min(room, coupons, int64(len(d.ordered)))
 	surplus := d.ordered[admitted:]
 	d.ordered = d.ordered[:admitted]
+	if err := d.withdraw(ctx, surplus); err != nil {
+		return err
+	}
 	if err := d.reject(ctx, d.withTheirDuplicates(surplus)); err != nil {
 		return err
 	}

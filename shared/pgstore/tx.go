@@ -36,7 +36,14 @@ func (s *Store) again(ctx context.Context, transaction func(context.Context) err
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		if err := transaction(ctx); err == nil || attempt == maxAttempts || !lostRace(err) {
+		err := transaction(ctx)
+		if err == nil || !lostRace(err) {
+			return err
+		}
+		if s.lost != nil {
+			s.lost(err)
+		}
+		if attempt == maxAttempts {
 			return err
 		}
 	}

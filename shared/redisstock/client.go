@@ -17,6 +17,7 @@ type Config struct {
 	PoolSize int           // connections; default 32
 	MinIdle  int           // connections kept dialled, at most PoolSize; default 0
 	Timeout  time.Duration // of one call; default 300 ms
+	Wait     time.Duration // for one of the connections, before the call; default 100 ms
 }
 
 // Client runs the scripts on one Redis server. It is safe for concurrent use.
@@ -37,7 +38,7 @@ func Open(c Config) (*Client, error) {
 	o.MaxRetries = -1 // a retried script would only hide an unknown outcome
 	o.ContextTimeoutEnabled = true
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
-	o.PoolTimeout = 100 * time.Millisecond
+	o.PoolTimeout = orDefault(c.Wait, 100*time.Millisecond)
 	o.PoolSize = orDefault(c.PoolSize, 32)
 	o.MinIdleConns = c.MinIdle
 	scripts := make(map[string]*redis.Script)

@@ -12,8 +12,8 @@ import (
 // HandedOver takes rids off the handoff list: JetStream has acknowledged them.
 func (c *Client) HandedOver(ctx context.Context, saleID string, epoch int64, rids []string) error {
 	args := make([]any, len(rids))
-	for i, rid := range rids {
-		args[i] = rid
+	for i := range rids {
+		args[i] = &rids[i]
 	}
 	_, _, err := c.run(ctx, lua.HandedOver, saleID, epoch, args...)
 	return err

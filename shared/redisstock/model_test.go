@@ -1,7 +1,6 @@
 package redisstock
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ func (m *machine) reserve(attempts []sale.Attempt) {
 	m.same("reserve", got, m.model.Reserve(time.Now(), attempts))
 }
 
-// Reserve takes a batch in; half of the time the reply is lost and it is repeated.
+// Reserve takes a batch in, attempts that were made before among them; half of the time the reply is lost and it is repeated.
 func (m *machine) Reserve(t *rapid.T) {
 	m.t = t
 	batch := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) sale.Attempt {
@@ -44,6 +43,7 @@ func (m *machine) Reserve(t *rapid.T) {
 		m.rids = append(m.rids, a.RID)
 	}
 	m.calls = append(m.calls, batch...)
+	batch = append(batch, rapid.SliceOfN(rapid.SampledFrom(m.calls), 0, 2).Draw(t, "again")...)
 	m.reserve(batch)
 	if rapid.Bool().Draw(t, "reply lost") {
 		m.reserve(batch)
@@ -236,24 +236,4 @@ func TestScripts_AgreeWithTheReferenceModel(t *testing.T) {
 			"adjust": m.Adjust, "rebuild": m.Rebuild, "reserve late": m.ReserveLate, "": m.Check,
 		})
 	})
-}
-
-func BenchmarkReserve(b *testing.B) {
-	c := connect(b)
-	for _, size := range []int{1, 16, 64, 256} {
-		b.Run(fmt.Sprintf("batch-%d", size), func(b *testing.B) {
-			s := openSale(1 << 40)
-			loadEmpty(b, c, s)
-			batch := make([]sale.Attempt, size)
-			for b.Loop() {
-				for i := range batch {
-					batch[i] = attempt(newRID())
-				}
-				if _, _, err := c.Reserve(b.Context(), s.ID, 1, batch); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "attempts/s")
-		})
-	}
 }

@@ -3,6 +3,7 @@ package redisstock
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +53,54 @@ func TestSettle_ForwardOnlyServedOnceAndOffTheHandOff(t *testing.T) {
 	equal(t, "status", readTicket(t, c, s, a.RID).Status, sale.StatusPaid)
 	equal(t, "unpaid", snap.Unpaid, 0)
 	equal(t, "stock", snap.Stock, 1)
+}
+
+func TestSettle_ATicketThatCannotBeReadIsNobodyElsesFault(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 2)
+	a, b := attempt("ada"), attempt("bob")
+	reserve(t, c, s, a, b)
+	must(t, c.rdb.HSet(t.Context(), ticketsKey(s.ID, 1), a.RID, "[]").Err())
+	_, r := settle(t, c, s, confirmed(a.RID), confirmed(b.RID))
+	equal(t, "ada", r[0], sale.SettleUnknown)
+	equal(t, "bob", r[1], sale.SettleDone)
+	equal(t, "listed for hand-over", handOff(t, c, s), 1)
+}
+
+func TestSettle_ToAnotherStatusWritesNothing(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 2)
+	a, b := attempt("ada"), attempt("bob")
+	reserve(t, c, s, a, b)
+	for _, status := range []sale.Status{sale.StatusQueued, sale.StatusExpired, "sold", ""} {
+		if _, _, err := c.Settle(t.Context(), s.ID, 1, []sale.Settlement{confirmed(a.RID), {RID: b.RID, Status: status}}); err == nil {
+			t.Errorf("settled to %q", status)
+		}
+	}
+	equal(t, "ada", readTicket(t, c, s, a.RID).Status, sale.StatusQueued)
+	equal(t, "bob", readTicket(t, c, s, b.RID).Status, sale.StatusQueued)
+}
+
+func TestSettle_MixedStatesInOneCallEachHaveTheirResult(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	s := newLoadedSale(t, c, 4)
+	a, b, other, last := attempt("ada"), attempt("bob"), attempt("cyd"), attempt("dan")
+	reserve(t, c, s, a, b, other, last)
+	later := confirmed(last.RID)
+	later.PayBy = later.PayBy.Add(time.Minute)
+	snap, r := settle(t, c, s, confirmed(a.RID), confirmed(newRID()), confirmed(b.RID),
+		sale.Settlement{RID: other.RID, Status: sale.StatusPaid}, later)
+	want := []sale.Settled{sale.SettleDone, sale.SettleUnknown, sale.SettleDone, sale.SettleDone, sale.SettleDone}
+	if !slices.Equal(r, want) {
+		t.Errorf("results %v, want %v", r, want)
+	}
+	equal(t, "served", snap.Served, 4)
+	equal(t, "unpaid", snap.Unpaid, 3)
+	equal(t, "pay by", readTicket(t, c, s, last.RID).PayBy, later.PayBy)
+	equal(t, "paid one's pay by", readTicket(t, c, s, other.RID).PayBy, time.Time{})
 }
 
 func TestSettle_UnknownRIDMovesNothing(t *testing.T) {

@@ -91,6 +91,67 @@ func TestReserve_WinnerRepeatsAfterSoldOutIsReplay(t *testing.T) {
 	equal(t, "rid", d[0].Ticket.RID, a.RID)
 }
 
+func TestReserve_ALostTicketIsNobodyElsesFault(t *testing.T) {
+	t.Parallel()
+	c := connect(t)
+	for name, instead := range map[string]string{
+		"gone": "", "no JSON": "{", "a number": "1", "empty": "[]", "a rank in words": `["ada",1,"","one","queued","",1,1,0,0]`,
+		"a slot in words": `["ada","one","",1,"queued","",1,1,0,0]`, "cut off": `["ada",1,"",1]`,
+	} {
+		s := newLoadedSale(t, c, 3, limit(2))
+		a := sale.Attempt{RID: newRID(), UserID: "ada", Key: "k"}
+		reserve(t, c, s, a)
+		must(t, c.rdb.HSet(t.Context(), ticketsKey(s.ID, 1), newRID(), "[]").Err()) // the key itself is still there
+		if instead == "" {
+			must(t, c.rdb.HDel(t.Context(), ticketsKey(s.ID, 1), a.RID).Err())
+		} else {
+			must(t, c.rdb.HSet(t.Context(), ticketsKey(s.ID, 1), a.RID, instead).Err())
+		}
+		again := sale.Attempt{RID: newRID(), UserID: "ada", Key: "k"}
+		snap, d := reserve(t, c, s, attempt("bob"), again, attempt("ada"), attempt("ada"))
+		equal(t, name+": bob", d[0].Code, sale.DecidedAccepted)
+		equal(t, name+": ada", d[1].Code, sale.DecidedLost)
+		equal(t, name+": ada's second", d[2].Code, sale.DecidedAccepted)
+		equal(t, name+": without a key", d[3].Ticket.RID, d[2].Ticket.RID)
+		equal(t, name+": stock", snap.Stock, 0)
+		if _, _, err := c.ReserveLate(t.Context(), s.ID, 1, again); err == nil {
+			t.Errorf("%s: a late payment's lost ticket is a decision", name)
+		}
+	}
+}
+
+func TestReserve_WhatTheScriptDoesNotSayIsNoDecision(t *testing.T) {
+	t.Parallel()
+	one := []sale.Attempt{attempt("ada")}
+	for name, tc := range map[string]struct {
+		reply []any
+		rank  int64
+	}{
+		"an acceptance without its ticket": {[]any{int64(sale.DecidedAccepted)}, 1},
+		"a replay without its ticket":      {[]any{int64(sale.DecidedReplay)}, 1},
+		"a code that is not known":         {[]any{int64(sale.DecidedNotAllowed) + 1}, 1},
+		"no code":                          {[]any{int64(-2)}, 1},
+		"slot 0":                           {[]any{int64(acceptedNow)}, 1},
+		"a slot beyond the most":           {[]any{int64(acceptedNow + sale.MaxPerUserLimit + 1)}, 1},
+		"more than were ever accepted":     {[]any{int64(acceptedNow + 1)}, 0},
+		"two decisions":                    {[]any{int64(2), int64(2)}, 1},
+	} {
+		if d, err := readDecisions(tc.reply, one, sale.Snapshot{Rank: tc.rank}); err == nil {
+			t.Errorf("%s: read as %+v", name, d)
+		}
+	}
+	row := []any{int64(sale.DecidedSoldOut), "rid", int64(0), "ada", int64(1), "", int64(1), "queued", "", int64(1), int64(1), int64(0)}
+	for name, reply := range map[string]any{"nothing": nil, "a refusal with a ticket": row} {
+		d, err := readDecisions([]any{reply}, one, sale.Snapshot{Rank: 1})
+		must(t, err)
+		equal(t, name, d[0].Code, sale.DecidedLost)
+	}
+	d, err := readDecisions([]any{int64(acceptedNow + sale.MaxPerUserLimit)}, one, sale.Snapshot{Rank: 7})
+	must(t, err)
+	equal(t, "slot", d[0].Ticket.Slot, sale.MaxPerUserLimit)
+	equal(t, "rank", d[0].Ticket.Rank, 7)
+}
+
 func TestReserve_SlotsAndKeys(t *testing.T) {
 	t.Parallel()
 	c := connect(t)

@@ -22,10 +22,15 @@ const (
 	DecidedClosed                         // after the window
 	DecidedPaused                         // the operator paused the sale
 	DecidedNotAllowed                     // not on the allow list
+
+	DecidedLost DecisionCode = -1 // the reservation that answers it has no ticket that can be read
 )
 
 // HasTicket reports whether the decision carries a ticket.
 func (c DecisionCode) HasTicket() bool { return c == DecidedAccepted || c == DecidedReplay }
+
+// Refuses reports whether no reservation answers the attempt, for a reason that is known.
+func (c DecisionCode) Refuses() bool { return c > DecidedReplay && c <= DecidedNotAllowed }
 
 // Decision is reserve's answer to one attempt.
 type Decision struct {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// maxNamed bounds how many violations of one kind an audit spells out; the rest
+// MaxNamed bounds how many violations of one kind an audit spells out; the rest
 // is counted, so that a broken sale still has a report that can be read.
-const maxNamed = 20
+const MaxNamed = 20
 
 // Audit holds the evidence against the invariants. Each is checked by itself: a
 // violation of one never hides another.
@@ -23,6 +23,7 @@ func Audit(e Evidence) Verdict {
 	a.statusesForward()
 	a.undersellWhenInDoubt()
 	a.paymentsCountOnce()
+	a.couponsAddUp()
 	violations := a.violations()
 	return Verdict{Pass: len(violations) == 0, AtRest: a.atRest, Violations: violations}
 }
@@ -37,6 +38,7 @@ type audit struct {
 	atRest   bool
 	final    bool // what is unfinished is a violation
 	found    map[string][]string
+	unnamed  map[string]int // violations that were counted and not spelled out
 }
 
 func newAudit(e Evidence) *audit {
@@ -46,6 +48,7 @@ func newAudit(e Evidence) *audit {
 		tickets:  make(map[string]Ticket, len(e.Redis.Tickets)),
 		handed:   make(map[string]bool, len(e.HandedOver)),
 		found:    make(map[string][]string),
+		unnamed:  make(map[string]int),
 	}
 	for _, o := range e.Orders {
 		a.orders[o.RID] = append(a.orders[o.RID], o)
@@ -79,7 +82,7 @@ func (a *audit) withoutOrder() []string {
 }
 
 func (a *audit) nothingUnderWay() bool {
-	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting() > 0 || len(a.inFlight) > 0 {
+	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting() > 0 || len(a.inFlight) > 0 || a.Coupons.Broken(CouponLapses) > 0 {
 		return false
 	}
 	queued := func(t Ticket) bool { return t.Status == StatusQueued }
@@ -96,15 +99,16 @@ func (a *audit) violate(invariant, format string, args ...any) {
 	a.found[invariant] = append(a.found[invariant], fmt.Sprintf(format, args...))
 }
 
-// violations lists what was found by invariant, each kind cut at maxNamed.
+// violations lists what was found by invariant, each kind cut at MaxNamed.
 func (a *audit) violations() []Violation {
 	list := []Violation{}
 	for _, invariant := range slices.Sorted(maps.Keys(a.found)) {
 		details := a.found[invariant]
-		for _, detail := range details[:min(len(details), maxNamed)] {
+		named := min(len(details), MaxNamed)
+		for _, detail := range details[:named] {
 			list = append(list, Violation{Invariant: invariant, Detail: detail})
 		}
-		if more := len(details) - maxNamed; more > 0 {
+		if more := len(details) - named + a.unnamed[invariant]; more > 0 {
 			list = append(list, Violation{Invariant: invariant, Detail: fmt.Sprintf("and %d more like these", more)})
 		}
 	}

@@ -190,8 +190,8 @@ func TestAudit_ManyViolationsAreCounted(t *testing.T) {
 		e.Client = append(e.Client, Seen{RID: fmt.Sprintf("lost-%d", i), Accepted: true})
 	}
 	v := Audit(e)
-	if len(v.Violations) != maxNamed+1 {
-		t.Fatalf("%d violations listed, want %d and a count", len(v.Violations), maxNamed)
+	if len(v.Violations) != MaxNamed+1 {
+		t.Fatalf("%d violations listed, want %d and a count", len(v.Violations), MaxNamed)
 	}
 	requireViolation(t, v, "I3", "and 80 more")
 }

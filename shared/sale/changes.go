@@ -51,6 +51,7 @@ var fields = []field{
 	{"title", func(s Sale) string { return strconv.Quote(s.Title) }, may},
 	{"title.zh", func(s Sale) string { return strconv.Quote(s.Titles["zh"]) }, may},
 	{"sku", func(s Sale) string { return strconv.Quote(s.SKU) }, never("orders are of this SKU")},
+	{"template", func(s Sale) string { return s.Template }, never("coupons are of this template")},
 	{"total", func(s Sale) string { return strconv.FormatInt(s.Total, 10) }, fixedTotal},
 	{"price", func(s Sale) string { return strconv.FormatInt(s.PriceMinor, 10) }, never("orders are made at this price")},
 	{"currency", func(s Sale) string { return s.Currency }, never("orders are made in this currency")},

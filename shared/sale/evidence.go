@@ -19,6 +19,8 @@ type Evidence struct {
 	Payments    []Payment    // events of these orders
 	RefundsOwed []RefundOwed // of these orders
 
+	Coupons CouponEvidence
+
 	HandedOver []string // rids in the stream; repeats are normal
 
 	Redis RedisEvidence
@@ -99,6 +101,6 @@ type Verdict struct {
 
 // Violation is one broken invariant, with the rids or users that show it.
 type Violation struct {
-	Invariant string `json:"invariant"` // I1 to I8
+	Invariant string `json:"invariant"` // I1 to I9
 	Detail    string `json:"detail"`
 }

@@ -8,14 +8,19 @@ import (
 )
 
 // ValidateID refuses sale ids outside [a-z0-9-]{1,64}.
-func ValidateID(id string) error {
+func ValidateID(id string) error { return validateID("sale", id) }
+
+// ValidateTemplateID refuses ids of templates outside [a-z0-9-]{1,64}.
+func ValidateTemplateID(id string) error { return validateID("template", id) }
+
+func validateID(what, id string) error {
 	if len(id) < 1 || len(id) > 64 {
-		return fmt.Errorf("sale id must have 1 to 64 characters, has %d", len(id))
+		return fmt.Errorf("%s id must have 1 to 64 characters, has %d", what, len(id))
 	}
 	for i := range len(id) {
 		c := id[i]
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return fmt.Errorf("sale id %q: only a-z, 0-9 and - are allowed", id)
+			return fmt.Errorf("%s id %q: only a-z, 0-9 and - are allowed", what, id)
 		}
 	}
 	return nil

@@ -29,6 +29,12 @@ const (
 	ActionPacePause     Action = "pace-pause" // of all sales
 	ActionPaceResume    Action = "pace-resume"
 
+	ActionTemplateApply    Action = "template-apply" // of a sales file that changes the template
+	ActionTemplateCreate   Action = "template-create"
+	ActionTemplateCopy     Action = "template-copy"
+	ActionTemplateOffShelf Action = "template-off-shelf"
+	ActionCouponVoid       Action = "coupon-void" // of one that is issued
+
 	ActionMerchantKeyCreate Action = "merchant-key-create" // of a merchant
 	ActionMerchantKeyRevoke Action = "merchant-key-revoke"
 )
@@ -40,7 +46,7 @@ type Change struct {
 	By            Actor
 	Action        Action
 	SaleID        string
-	Subject       string // id of an adjustment or a dead letter; "" for the sale
+	Subject       string // id of an adjustment, a dead letter, a template or a coupon; "" for the sale
 	Before, After json.RawMessage
 }
 

@@ -19,15 +19,16 @@ const (
 )
 
 // PaymentEvent is what the payment provider reports about an order. Its identity is
-// EventID alone: the same id again is the same event, whatever else it says.
+// EventID alone: the same id again is the same event, whatever else it says. Its JSON
+// is the webhook's, and the stream's.
 type PaymentEvent struct {
-	EventID     string // 1..128 printable ASCII characters without spaces
-	Type        PaymentType
-	OrderID     string // the rid
-	AmountMinor int64  // minor units of Currency
-	Currency    string
-	OccurredAt  time.Time // the provider's clock; for people to read
-	Restock     bool      // of a refund: the unit is sold again
+	EventID     string      `json:"event_id"` // 1..128 printable ASCII characters without spaces
+	Type        PaymentType `json:"type"`
+	OrderID     string      `json:"order_id"` // the rid
+	AmountMinor int64       `json:"amount"`   // minor units of Currency
+	Currency    string      `json:"currency"`
+	OccurredAt  time.Time   `json:"occurred_at"` // the provider's clock; for people to read
+	Restock     bool        `json:"restock"`     // of a refund: the unit is sold again
 }
 
 // maxAmount keeps amounts exact in every language's JSON.
@@ -95,7 +96,7 @@ type OwedReason string
 
 // Reasons for refunds that are owed.
 const (
-	OwedSecond    OwedReason = "second_payment" // the order was paid before
+	OwedSecond    OwedReason = "second_payment" // the order was paid before, or was a coupon's and free
 	OwedCancelled OwedReason = "cancelled"
 	OwedRejected  OwedReason = "rejected"
 	OwedRefunded  OwedReason = "refunded"

@@ -4,6 +4,7 @@ package sale
 type PaymentFacts struct {
 	Order    *Order // that the event acts on: the one it names or, of an expired one, what took its place; nil when there is none
 	Rejected bool   // there is no order and never will be: its reservation was rejected without one
+	Claim    bool   // the order is of a coupon: nothing is to be paid for it, ever
 
 	Retired, Rebuilding bool       // of the order's sale
 	Released            bool       // Redis has applied the order's release
@@ -43,6 +44,8 @@ func (e PaymentEvent) decideSuccess(f PaymentFacts) PaymentDecision {
 		return owed(OwedRejected)
 	case f.Order == nil:
 		return PaymentDecision{}
+	case f.Claim && f.Order.State == OrderPaid:
+		return owed(OwedSecond)
 	case !e.pays(f.Order):
 		return PaymentDecision{Result: PaymentWrongAmount}
 	}
@@ -87,8 +90,10 @@ func (e PaymentEvent) decideRefund(f PaymentFacts) PaymentResult {
 	switch {
 	case f.RefundOwed:
 		return PaymentSettled
-	case f.SuccessWaiting:
+	case f.SuccessWaiting, f.Claim && !f.SuccessApplied:
 		return PaymentWaits
+	case f.Claim: // the coupon is the buyer's, and no payment is given back twice
+		return PaymentNotPaid
 	case f.Order != nil && f.Order.State == OrderPaid && !e.pays(f.Order):
 		return PaymentWrongAmount
 	case f.Order != nil && f.Order.State == OrderPaid:

@@ -5,6 +5,7 @@ import "testing"
 func TestPaymentEvent_Decide(t *testing.T) {
 	t.Parallel()
 	in := func(state OrderState) *Order { return &Order{State: state, AmountMinor: 100, Currency: "CNY"} }
+	claim := &Order{State: OrderPaid, Currency: "CNY"}
 	waits, owed := PaymentDecision{}, func(r OwedReason) PaymentDecision {
 		return PaymentDecision{Result: PaymentOwed, Reason: r}
 	}
@@ -43,6 +44,12 @@ func TestPaymentEvent_Decide(t *testing.T) {
 		"refund, rejected":               {RefundSucceeded, 100, PaymentFacts{Rejected: true}, waits},
 		"refund of what did not pay":     {RefundSucceeded, 100, PaymentFacts{Order: in(OrderExpired), SuccessApplied: true}, result(PaymentNotPaid)},
 		"refund of what never was":       {RefundSucceeded, 100, PaymentFacts{Rejected: true, SuccessApplied: true}, result(PaymentNotPaid)},
+		"for a claim":                    {PaymentSucceeded, 100, PaymentFacts{Order: claim, Claim: true}, owed(OwedSecond)},
+		"for a claim, of nothing":        {PaymentSucceeded, 0, PaymentFacts{Order: claim, Claim: true}, owed(OwedSecond)},
+		"for a rejected claim":           {PaymentSucceeded, 0, PaymentFacts{Order: &Order{State: OrderRejected, Currency: "CNY"}, Claim: true}, owed(OwedRejected)},
+		"refund for a claim, of nothing": {RefundSucceeded, 0, PaymentFacts{Order: claim, Claim: true}, waits},
+		"refund that a claim is owed":    {RefundSucceeded, 100, PaymentFacts{Order: claim, Claim: true, RefundOwed: true}, result(PaymentSettled)},
+		"refund for a claim, once more":  {RefundSucceeded, 0, PaymentFacts{Order: claim, Claim: true, SuccessApplied: true}, result(PaymentNotPaid)},
 		"refund of what was, once again": {RefundSucceeded, 100, PaymentFacts{Order: in(OrderRefunded), SuccessApplied: true}, result(PaymentNotPaid)},
 	} {
 		e := PaymentEvent{Type: c.does, AmountMinor: c.minor, Currency: "CNY"}

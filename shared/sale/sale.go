@@ -1,6 +1,9 @@
 package sale
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Kind says what a unit of the sale is.
 type Kind string
@@ -27,16 +30,18 @@ const (
 	MaxTotal        = 100_000_000
 )
 
-// Sale is one limited release as configured: a SKU at a price, in a window.
+// Sale is one limited release as configured: a SKU at a price, or coupons of a template,
+// in a window.
 type Sale struct {
 	ID                string            `json:"id"`
 	Kind              Kind              `json:"kind"`
 	Title             string            `json:"title"`
 	Titles            map[string]string `json:"titles,omitempty"` // by language beside that of Title; see TitleIn
 	SKU               string            `json:"sku"`
-	Total             int64             `json:"total"`       // units configured at first load
-	PriceMinor        int64             `json:"price_minor"` // minor units of Currency
-	Currency          string            `json:"currency"`    // ISO 4217 letters
+	Template          string            `json:"template,omitempty"` // of coupons: the template that is given out; "" of goods
+	Total             int64             `json:"total"`              // units configured at first load
+	PriceMinor        int64             `json:"price_minor"`        // minor units of Currency
+	Currency          string            `json:"currency"`           // ISO 4217 letters
 	PerUserLimit      int               `json:"per_user_limit"`
 	OpensAt           time.Time         `json:"opens_at"`
 	ClosesAt          time.Time         `json:"closes_at"`
@@ -61,6 +66,10 @@ type Entry struct {
 	ClosedAt time.Time `json:"closed_at,omitzero"`
 	// AllowRev tells one allow list of the sale from another: a later one has a higher number.
 	AllowRev int64 `json:"allow_rev,omitempty"`
+	// Rule is what the template of a sale of coupons says, and since when it is off the
+	// shelf, as JSON for a Postgres that comes back without it, or with an older one; nil
+	// of goods. A change of it is a new Rev.
+	Rule json.RawMessage `json:"rule,omitempty"`
 }
 
 // Configured is what Redis made of an entry that it was brought.

@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Variable is the environment variable that sets a flag: SLUICE_REDIS_URL for
@@ -77,7 +79,7 @@ func overlay(fs *flag.FlagSet, getenv func(string) string) error {
 			return
 		}
 		if err := fs.Set(f.Name, text); err != nil {
-			failed = UsageErrorf("invalid value %q in %s (flag -%s): %v", text, Variable(f.Name), f.Name, err)
+			failed = UsageErrorf("invalid value %q in %s (flag -%s): %v", text, Variable(f.Name), f.Name, helpful(err, f.Value, text))
 		}
 	})
 	return failed
@@ -91,9 +93,31 @@ type variableValue struct {
 
 func (v variableValue) Set(text string) error {
 	if err := v.Value.Set(text); err != nil {
-		return fmt.Errorf("%w (environment variable %s)", err, v.variable)
+		return fmt.Errorf("%w (environment variable %s)", helpful(err, v.Value, text), v.variable)
 	}
 	return nil
+}
+
+// helpful says what to write where package flag, which does not export its error, says
+// "parse error" alone.
+func helpful(err error, value flag.Value, text string) error {
+	getter, ok := value.(flag.Getter)
+	if !ok || err.Error() != "parse error" {
+		return err
+	}
+	switch getter.Get().(type) {
+	case time.Duration:
+		if _, err := strconv.ParseFloat(text, 64); err == nil {
+			return fmt.Errorf("a duration has a unit: write %sms, %[1]ss or %[1]sm", text)
+		}
+		return errors.New("write a duration such as 100ms, 10s or 5m")
+	case bool:
+		return errors.New("write true or false")
+	case float64:
+		return errors.New("write a number")
+	default:
+		return errors.New("write a whole number")
+	}
 }
 
 // IsBoolFlag lets a boolean flag stand without a value, as flag.Value asks.

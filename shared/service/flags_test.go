@@ -67,8 +67,10 @@ func TestParse_ErrorsNameFlagAndVariableInOneLine(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"bad flag":        {[]string{"-drain", "soon"}, nil, []string{"-drain", "SLUICE_DRAIN", `"soon"`}},
-		"bad bool flag":   {[]string{"-bound=perhaps"}, nil, []string{"-bound", "SLUICE_BOUND", `"perhaps"`}},
+		"bad flag":        {[]string{"-drain", "soon"}, nil, []string{"-drain", "SLUICE_DRAIN", `"soon"`, "write a duration such as 100ms, 10s or 5m"}},
+		"no unit":         {[]string{"-drain", "100"}, nil, []string{"-drain", "SLUICE_DRAIN", "write 100ms, 100s or 100m"}},
+		"no unit either":  {nil, map[string]string{"SLUICE_DRAIN": "1.5"}, []string{"-drain", "write 1.5ms, 1.5s or 1.5m"}},
+		"bad bool flag":   {[]string{"-bound=perhaps"}, nil, []string{"-bound", "SLUICE_BOUND", `"perhaps"`, "write true or false"}},
 		"bad variable":    {nil, map[string]string{"SLUICE_DRAIN": "soon"}, []string{"-drain", "SLUICE_DRAIN", `"soon"`}},
 		"unknown flag":    {[]string{"-derain", "1s"}, nil, []string{"-derain"}},
 		"missing value":   {[]string{"-drain"}, nil, []string{"-drain"}},

@@ -27,7 +27,7 @@ func (t *TokenFlags) Register(fs *flag.FlagSet) {
 	fs.StringVar(&t.Issuer, "jwt-issuer", "", "`issuer` that tokens must name")
 	fs.StringVar(&t.Audience, "jwt-audience", "", "`audience` that tokens must name")
 	fs.DurationVar(&t.Leeway, "jwt-leeway", 5*time.Second, "how far the issuer's clock may be off, at most 5m")
-	fs.IntVar(&t.Cache, "token-cache", 50_000, "verified tokens remembered, about 0.4 KB each, so that they are not verified each time they are shown; 0 is none")
+	fs.IntVar(&t.Cache, "token-cache", 50_000, "verified tokens remembered, about 0.4 KB each, so that they are not verified each time they are shown: those of public keys, and of secrets what is not plain JSON; 0 is none")
 }
 
 // Check refuses what is missing.

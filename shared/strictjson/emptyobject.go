@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// maxFieldName is how much of a field's name an error repeats, in characters.
+// maxFieldName is how much of a field's name, or path, an error repeats, in characters.
 const maxFieldName = 64
 
 // ErrDataBehind is of a body that goes on behind its object.

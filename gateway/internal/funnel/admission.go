@@ -21,9 +21,9 @@ type admission struct {
 	perSecond float64       // in total; 0 is unlimited
 	wait      time.Duration // most that an attempt waits
 
-	mu    sync.Mutex    // between looking at total and taking from it
-	total *rate.Limiter // may be in debt, by what went by the shares
-	dry   atomic.Int64  // until when total has nothing within wait, unix nanoseconds
+	mu    sync.Mutex   // between looking at total and taking from it
+	total *limiter     // may be in debt, by what went by the shares
+	dry   atomic.Int64 // until when total has nothing within wait, unix nanoseconds
 }
 
 func newAdmission(c Config) *admission {
@@ -33,22 +33,39 @@ func newAdmission(c Config) *admission {
 // burst is what may go at once at so many a second: a tenth of a second's worth.
 func burst(perSecond float64) int { return max(1, int(perSecond/10)) }
 
-// newLimiter allows perSecond attempts; 0 is unlimited.
-func newLimiter(perSecond float64) *rate.Limiter {
-	if perSecond == 0 {
-		return rate.NewLimiter(rate.Inf, 0)
+// limiter is one for which time does not run backwards: who read the clock and then waited
+// for a lock would have it pay out the time since once more.
+type limiter struct {
+	*rate.Limiter
+	last time.Time
+}
+
+// at is now, or the latest moment seen.
+func (l *limiter) at(now time.Time) time.Time {
+	if now.After(l.last) {
+		l.last = now
 	}
-	return rate.NewLimiter(rate.Limit(perSecond), burst(perSecond))
+	return l.last
+}
+
+func (l *limiter) take(now time.Time) { l.ReserveN(l.at(now), 1) }
+
+// newLimiter allows perSecond attempts; 0 is unlimited.
+func newLimiter(perSecond float64) *limiter {
+	if perSecond == 0 {
+		return &limiter{Limiter: rate.NewLimiter(rate.Inf, 0)}
+	}
+	return &limiter{Limiter: rate.NewLimiter(rate.Limit(perSecond), burst(perSecond))}
 }
 
 // delay is how long the next attempt has to wait for l. It takes nothing: a limiter
 // does not give back what others have reserved behind it, so a refusal must not
 // have taken anything.
-func delay(l *rate.Limiter, now time.Time) time.Duration {
+func delay(l *limiter, now time.Time) time.Duration {
 	if l.Limit() == rate.Inf {
 		return 0
 	}
-	return seconds(max(0, 1-l.TokensAt(now)) / float64(l.Limit()))
+	return seconds(max(0, 1-l.TokensAt(l.at(now))) / float64(l.Limit()))
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -56,9 +73,9 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // admit is the layer that lets attempts through to the line for the script.
 func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
 	f.exits.Enter(sale.LayerAdmission)
-	l := f.line(s)
-	f.shares.touch(l, time.Now())
-	if !f.admission.turn(l) || !l.join(a) {
+	l, now := f.line(s), time.Now()
+	f.shares.touch(l, now)
+	if !f.admission.turn(l, now) || !l.join(a) {
 		return Result{Outcome: sale.Busy, Layer: sale.LayerAdmission}
 	}
 	return Result{}
@@ -66,8 +83,8 @@ func (f *Funnel) admit(s *catalog.Sale, a *attempt) Result {
 
 // turn waits for the attempt's turn; false when its turn is too far away. A
 // refused attempt takes nobody's place.
-func (a *admission) turn(l *line) bool {
-	wait, ok := a.reserve(l, time.Now())
+func (a *admission) turn(l *line, now time.Time) bool {
+	wait, ok := a.reserve(l, now)
 	if ok && wait > 0 {
 		time.Sleep(wait)
 	}
@@ -87,7 +104,7 @@ func (a *admission) reserve(l *line, now time.Time) (wait time.Duration, ok bool
 	if wait, ok = a.pass(g, l.part.Load(), now); !ok {
 		return 0, false
 	}
-	g.flat.ReserveN(now, 1)
+	g.flat.take(now)
 	return max(flat, wait), true
 }
 
@@ -125,12 +142,12 @@ func (a *admission) leftOver(now time.Time, before time.Duration) (wait time.Dur
 	if wait >= before {
 		return 0, false
 	}
-	a.total.ReserveN(now, 1)
+	a.total.take(now)
 	return wait, true
 }
 
 func (a *admission) charge(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.total.ReserveN(now, 1)
+	a.total.take(now)
 }

@@ -12,8 +12,8 @@
 //	instant     the order, if it comes in time                    instant.go
 //
 // Reserve and hand-over are group commits: attempts of one sale that arrive while
-// a call is in flight travel together in the next; what one reserve call accepted
-// goes out as one message. Nobody waits for company.
+// a call is in flight, up to its acknowledgement, travel together in the next; what
+// one reserve call accepted goes out as one message. Nobody waits for company.
 //
 // What all sales have together, the rate of admission and the places in the lines, is
 // divided by weight among those that have attempts: each is sure of its share, and what

@@ -42,7 +42,7 @@ const (
 type Config struct {
 	PublishTimeout time.Duration // from the start of a reserve call to the PubAck
 	BatchSize      int           // most attempts a reserve call, 1..sale.MaxHandOver
-	InFlight       int           // reserve calls of one sale at a time
+	InFlight       int           // reserve calls of one sale at a time, up to the acknowledgement of what they accepted
 	LineLength     int           // most attempts of one sale that may wait for a reserve call
 	TotalLine      int           // the same for all sales together, of which each has a share by its weight
 	InstantBudget  time.Duration // most time that an instant sale's attempt waits for its outcome
@@ -77,6 +77,9 @@ func (c Config) Check() error {
 	}
 	return nil
 }
+
+// full is how many must wait for a call beside another one.
+func (c Config) full() int { return min(c.BatchSize, c.LineLength, c.TotalLine) }
 
 // finite refuses what the flag parser takes for a number: NaN and Inf.
 func finite(rate float64) bool { return rate >= 0 && !math.IsInf(rate, 1) }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // gate is where the attempts of one sale take turns: at the flat rate of every sale,
@@ -13,7 +11,7 @@ import (
 // a debt is worth the same time when the share changes.
 type gate struct {
 	mu   sync.Mutex
-	flat *rate.Limiter
+	flat *limiter
 	next time.Time // when the share's next turn is
 }
 

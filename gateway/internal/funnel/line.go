@@ -1,12 +1,10 @@
 package funnel
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"sluice/gateway/internal/catalog"
 	"sluice/shared/sale"
 )
@@ -26,16 +24,6 @@ func newAttempt(userID, key string, now time.Time) *attempt {
 	}
 }
 
-// drawRID draws a UUIDv7 of a moment that is not this process's: any gateway may read
-// it back.
-func drawRID(at time.Time) string {
-	rid := uuid.Must(uuid.NewV7()) // fails only without randomness, which ends the process anyway
-	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
-	copy(rid[:6], ms[2:])
-	return rid.String()
-}
-
 func (a *attempt) finish(r Result) {
 	a.result = r
 	close(a.done)
@@ -48,11 +36,12 @@ type line struct {
 	gate   gate                 // in front of it
 	seen   atomic.Int64         // when there was an attempt last, unix nanoseconds
 	part   atomic.Pointer[part] // what the sale is sure of; nil while it has no attempts
+	hands  atomic.Int64         // goroutines that wait for a hand-over, at most for patience
 
 	mu       sync.Mutex
 	waiting  []*attempt
 	kept     int64 // places that count as taken: of those who wait, and those the share keeps
-	inFlight int   // goroutines that take from the line
+	inFlight int   // goroutines that take from the line, each with one call at a time
 }
 
 func (f *Funnel) line(s *catalog.Sale) *line {
@@ -75,8 +64,9 @@ func (l *line) weight(now time.Time) float64 {
 	return float64(max(1, l.sale.Entry().Weight))
 }
 
-// join puts a into the line; false when the line is full. The first to find no
-// call in flight starts one, so an idle sale costs no goroutine.
+// join puts a into the line; false when the line is full. Who finds no call in flight
+// starts one, so an idle sale costs no goroutine. Beside one another starts only once it
+// would be full: two that share what there is cost twice as much and are no sooner done.
 func (l *line) join(a *attempt) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +75,8 @@ func (l *line) join(a *attempt) bool {
 		return false
 	}
 	l.waiting = append(l.waiting, a)
-	if l.inFlight < f.config.InFlight {
+	full := len(l.waiting) >= f.config.full()
+	if l.inFlight < f.config.InFlight && (l.inFlight == 0 || full) {
 		l.inFlight++
 		f.flights.Go(l.serve)
 	}
@@ -132,20 +123,36 @@ func (l *line) recount() {
 	l.kept = keeps
 }
 
-// serve makes reserve calls until nobody waits.
+// serve makes one call after the other until nobody waits. What one hands over is struck
+// off the handoff list once the next is decided: those who wait come first. While no call is
+// decided, because Redis answers errors, it is carried on and stays listed: for longer than
+// the sweeper waits if attempts keep coming. It is handed over again then, which moves
+// nothing, and struck off in the end all the same.
 func (l *line) serve() {
+	var listed sale.HandOver
 	for batch := l.take(); batch != nil; batch = l.take() {
-		l.funnel.reserve(l.sale, batch)
+		listed = l.funnel.reserve(l, batch, listed)
 	}
+	l.funnel.strikeOff(listed)
 }
 
+// refused reports whether those who wait can be refused from memory.
+func (l *line) refused() bool {
+	_, refused := l.sale.Refusal(l.sale.Clock())
+	return refused
+}
+
+// take leaves to another goroutine only what that one comes for soon: a reserve call may
+// hang until its deadline.
 func (l *line) take() []*attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := min(len(l.waiting), l.funnel.config.BatchSize)
 	if n == 0 {
+		l.waiting = nil // and what it was a part of
+	}
+	if n == 0 || n < l.funnel.config.full() && l.hands.Load() > 0 && !l.refused() { // who hands over takes what there is
 		l.inFlight--
-		l.waiting = nil
 		return nil
 	}
 	l.funnel.shares.waiting.Add(-int64(n))

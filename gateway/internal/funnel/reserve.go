@@ -10,12 +10,14 @@ import (
 	"sluice/shared/sale"
 )
 
-// reserve decides a batch in one call of the script and starts its hand-over.
-func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
-	start := time.Now()
+// reserve decides a batch in one call of the script and hands over what it accepted. listed
+// is what the call before handed over and left on the handoff list, if anything; reserve
+// strikes it off once its own batch is decided, and returns what it leaves itself.
+func (f *Funnel) reserve(l *line, batch []*attempt, listed sale.HandOver) sale.HandOver {
+	s, start := l.sale, time.Now()
 	if outcome, refused := s.Refusal(s.Clock()); refused { // the sale may have sold out while they waited
 		finishAll(batch, Result{Outcome: outcome, Layer: sale.LayerAdmission})
-		return
+		return listed
 	}
 	for range batch {
 		f.exits.Enter(sale.LayerReserve)
@@ -27,11 +29,15 @@ func (f *Funnel) reserve(s *catalog.Sale, batch []*attempt) {
 			f.log.Warn("attempts not reserved", "sale", s.ID(), "attempts", len(batch), "error", err)
 		}
 		finishAll(batch, Result{Outcome: sale.Unavailable, Layer: sale.LayerReserve})
-		return
+		return listed
 	}
-	if pending := answer(batch, decisions); len(pending) > 0 {
-		f.flights.Go(func() { f.handOver(message(entry, pending), pending, start) })
+	if len(listed.Reservations) > 0 {
+		f.flights.Go(func() { f.strikeOff(listed) })
 	}
+	if pending := f.answer(s.ID(), batch, decisions); len(pending) > 0 {
+		return f.handOver(l, message(entry, pending), pending, start)
+	}
+	return sale.HandOver{}
 }
 
 func (f *Funnel) decide(s *catalog.Sale, epoch int64, batch []*attempt) ([]sale.Decision, error) {
@@ -75,23 +81,30 @@ func (f *Funnel) broadcast(snap sale.Snapshot) {
 // pending is an attempt whose reservation JetStream has yet to acknowledge.
 type pending struct {
 	*attempt
-	sale.Decision
+	*sale.Decision
 }
 
+// ofAnother reports whether another attempt has made the reservation.
+func (p pending) ofAnother() bool { return p.Ticket.RID != p.RID }
+
 // answer finishes the attempts that are decided for good and returns the rest.
-func answer(batch []*attempt, decisions []sale.Decision) []pending {
+func (f *Funnel) answer(saleID string, batch []*attempt, decisions []sale.Decision) []pending {
 	var handOver []pending
-	for i, d := range decisions {
+	for i := range decisions {
+		d := &decisions[i]
 		if d.Code.HasTicket() && d.InHandOff {
 			handOver = append(handOver, pending{batch[i], d})
 			continue
+		}
+		if d.Code == sale.DecidedLost && f.faults.Allow() {
+			f.log.Error("ticket of a reservation lost, a rebuild brings it back", "sale", saleID, "user", batch[i].UserID)
 		}
 		batch[i].finish(decided(d, sale.LayerReserve))
 	}
 	return handOver
 }
 
-func decided(d sale.Decision, layer sale.Layer) Result {
+func decided(d *sale.Decision, layer sale.Layer) Result {
 	r := Result{Outcome: outcomeOf(d.Code), Layer: layer, Ticket: d.Ticket}
 	if d.Code == sale.DecidedNotAllowed {
 		r.Refusal = sale.RefusalAllowList
@@ -117,6 +130,7 @@ func outcomeOf(code sale.DecisionCode) sale.Outcome {
 		return sale.Paused
 	case sale.DecidedNotAllowed:
 		return sale.NotEligible
+	case sale.DecidedLost:
 	}
 	return sale.Unavailable
 }

@@ -288,3 +288,28 @@ func BenchmarkAdmission_Refusal(b *testing.B) {
 		}
 	})
 }
+
+func TestAdmission_TimeIsNotPaidOutTwiceToWhoReadTheClockEarlier(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		config Config
+		want   int
+	}{
+		"of a sale": {Config{AdmitSaleRate: 100, TotalLine: 100}, 10},
+		"in total":  {Config{AdmitRate: 100, TotalLine: 100}, 11}, // the last by the sale's share
+	} {
+		g, now, got := newGates(tc.config, 1), time.Now(), 0
+		for i := range 30 {
+			at := now
+			if i == 9 { // waited for the lock
+				at = now.Add(-100 * time.Millisecond)
+			}
+			if g.attempt(0, at) {
+				got++
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %d let through at once, want %d", name, got, tc.want)
+		}
+	}
+}

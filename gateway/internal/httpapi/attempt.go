@@ -73,19 +73,32 @@ func answerTicket(ctx *fasthttp.RequestCtx, o sale.Outcome, body ticketBody) {
 	switch o {
 	case sale.Accepted:
 		ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, strconv.Itoa(seconds(time.Duration(body.PollAfterMS)*time.Millisecond)))
-		writeJSON(ctx, fasthttp.StatusAccepted, encode(body))
+		writeTicket(ctx, fasthttp.StatusAccepted, body)
 	case sale.Confirmed:
-		writeJSON(ctx, fasthttp.StatusCreated, encode(body))
+		writeTicket(ctx, fasthttp.StatusCreated, body)
 	case sale.Replay:
 		body.Replay = true
-		writeJSON(ctx, fasthttp.StatusOK, encode(body))
+		writeTicket(ctx, fasthttp.StatusOK, body)
 	case sale.Rejected:
-		p := newProblem(kindRejected, detailRejected)
-		p.Reason, p.Ticket = string(body.Reason), &body
-		p.write(ctx)
+		rejected(body).write(ctx)
 	default:
-		handOverUnknown(&body).write(ctx)
+		handOverUnknown(body).write(ctx)
 	}
+}
+
+// writeTicket makes the body on the stack; SetBody copies it into memory that the
+// connection keeps.
+func writeTicket(ctx *fasthttp.RequestCtx, status int, body ticketBody) {
+	ctx.SetStatusCode(status)
+	ctx.SetContentType("application/json")
+	var space [usualTicket]byte
+	ctx.Response.SetBody(body.appendTo(space[:0]))
+}
+
+func rejected(ticket ticketBody) problem {
+	p := newProblem(kindRejected, detailRejected)
+	p.Reason, p.Ticket = string(ticket.Reason), &ticket
+	return p
 }
 
 func notEligible(r sale.Refusal) problem {

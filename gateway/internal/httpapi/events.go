@@ -176,13 +176,14 @@ func (e *events) fill() error {
 }
 
 // news reports whether the client does not know this state of the ticket.
-func (e *events) news(t sale.Ticket) bool { return ticketTag(t, ahead(e.sale, t)) != e.known }
+func (e *events) news(t sale.Ticket) bool { return ticketTag(e.sale, t) != e.known }
 
 // say sends the ticket as it is.
 func (e *events) say(t sale.Ticket, now time.Time) {
 	body := e.api.body(e.sale, e.userID, t, e.sale.Clock())
-	e.send(fmt.Appendf(e.pending, "id: %s\nevent: ticket\ndata: %s\n\n", body.tag, encode(body)), now)
-	e.known, e.over = body.tag, final(t)
+	tag := body.tag()
+	e.send(fmt.Appendf(e.pending, "id: %s\nevent: ticket\ndata: %s\n\n", tag, body.appendTo(nil)), now)
+	e.known, e.over = tag, final(t)
 }
 
 func (e *events) send(piece []byte, now time.Time) {

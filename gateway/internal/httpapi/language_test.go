@@ -20,7 +20,7 @@ func TestAttempt_RefusesInTheLanguageAskedFor(t *testing.T) {
 	ctx := attemptRequest()
 	ctx.Request.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
 	api.Handle(ctx)
-	const want = `{"type":"/problems/sold-out","title":"已售罄","status":409,"detail":"商品已被抢光。如果您之前参与过抢购，可通过 my_tickets 查看结果。","may_return":true,"my_tickets":"/v1/sales/phone/tickets/me"}`
+	const want = `{"type":"/problems/sold-out","title":"已售罄","status":409,"detail":"已全部抢光。如果您之前参与过抢购，可通过 my_tickets 查看结果。","may_return":true,"my_tickets":"/v1/sales/phone/tickets/me"}`
 	if got := string(ctx.Response.Body()); got != want {
 		t.Errorf("body %s", got)
 	}

@@ -36,12 +36,14 @@ func (a *API) routeLocal(ctx *fasthttp.RequestCtx, call []byte) {
 
 // signIn is POST /local/token.
 func (a *API) signIn(ctx *fasthttp.RequestCtx) {
-	var user string
-	if field, err := strictjson.Object(ctx.PostBody(), map[string]any{"user": &user}); err != nil {
+	var asked struct {
+		User string `json:"user"`
+	}
+	if field, err := strictjson.Decode(ctx.PostBody(), &asked, "user"); err != nil {
 		invalidRequest(field, detailFieldInvalid, field).write(ctx)
 		return
 	}
-	token, err := a.Local.Token(user, a.redisTime())
+	token, err := a.Local.Token(asked.User, a.redisTime())
 	if err != nil {
 		invalidRequest("user", detailFieldInvalid, "user").write(ctx)
 		return
@@ -52,10 +54,13 @@ func (a *API) signIn(ctx *fasthttp.RequestCtx) {
 
 // pay is POST /local/payment.
 func (a *API) pay(ctx *fasthttp.RequestCtx) {
-	var order, currency string
-	var amount int64
-	field, err := strictjson.Object(ctx.PostBody(), map[string]any{"order_id": &order, "amount": &amount, "currency": &currency})
-	event := web.Payment(order, amount, currency, a.redisTime())
+	var asked struct {
+		OrderID  string `json:"order_id"`
+		Amount   int64  `json:"amount"`
+		Currency string `json:"currency"`
+	}
+	field, err := strictjson.Decode(ctx.PostBody(), &asked, "order_id", "amount", "currency")
+	event := web.Payment(asked.OrderID, asked.Amount, asked.Currency, a.redisTime())
 	if err == nil {
 		field, err = event.Validate()
 	}
@@ -65,7 +70,7 @@ func (a *API) pay(ctx *fasthttp.RequestCtx) {
 	}
 	if err := a.Local.Pay(context.Background(), event); err != nil { // it has a deadline of its own
 		if a.faults.Allow() {
-			a.Log.Warn("local payment not stored", "order", order, "error", err)
+			a.Log.Warn("local payment not stored", "order", asked.OrderID, "error", err)
 		}
 		unavailable(detailPaymentNotStored).write(ctx)
 		return

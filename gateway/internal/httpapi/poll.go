@@ -9,7 +9,7 @@ import (
 
 const (
 	pollSoon   = 500 * time.Millisecond
-	pollUntold = 2 * time.Second // no worker said yet how far they are
+	pollUntold = 2 * time.Second // at least, while no worker said how far they are
 	pollLate   = 10 * time.Second
 	pollFinal  = 30 * time.Second // nothing more is expected to change soon
 	pollUnpaid = time.Second      // after the end of the time to pay, when the order expires
@@ -28,7 +28,7 @@ func pollAfter(t sale.Ticket, ahead *int64, rate float64, age time.Duration) int
 	wait := pollFinal
 	switch {
 	case t.Status == sale.StatusQueued && ahead == nil:
-		wait = pollUntold
+		wait = min(pollLate, max(pollUntold, age)) // whoever has waited for long will wait on
 	case t.Status == sale.StatusQueued:
 		if age < youngTicket {
 			rate = max(rate, usualRate)

@@ -136,9 +136,9 @@ func unavailable(d detail) problem {
 }
 
 // handOverUnknown carries the ticket of a reservation that may be lost or not.
-func handOverUnknown(ticket *ticketBody) problem {
+func handOverUnknown(ticket ticketBody) problem {
 	p := unavailable(detailHandOverUnknown)
-	p.Ticket = ticket
+	p.Ticket = &ticket
 	return p
 }
 

@@ -109,3 +109,16 @@ func BenchmarkAttempt_SoldOut(b *testing.B) {
 		api.Handle(ctx)
 	}
 }
+
+func BenchmarkSales(b *testing.B) {
+	var s stores
+	api := soldOutAPI(&s)
+	var ctx fasthttp.RequestCtx
+	ctx.Request.SetRequestURI("/v1/sales")
+	b.ReportAllocs()
+	for b.Loop() {
+		if api.Handle(&ctx); ctx.Response.StatusCode() != fasthttp.StatusOK {
+			b.Fatalf("status %d: %s", ctx.Response.StatusCode(), ctx.Response.Body())
+		}
+	}
+}

@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"fmt"
 	"math/bits"
+	"strconv"
 	"time"
 
 	"sluice/gateway/internal/catalog"
@@ -20,7 +20,8 @@ type ticketBody struct {
 	ETA         *etaBody    `json:"eta"`             // null when unknown, or no longer queued
 	PollAfterMS int64       `json:"poll_after_ms"`
 	OrderID     string      `json:"order_id,omitempty"`
-	Amount      *int64      `json:"amount,omitempty"` // minor units of currency
+	CouponID    string      `json:"coupon_id,omitempty"` // of a claim: its order and its coupon have one id
+	Amount      *int64      `json:"amount,omitempty"`    // minor units of currency
 	Currency    string      `json:"currency,omitempty"`
 	PayBy       time.Time   `json:"pay_by,omitzero"`
 	CreatedAt   time.Time   `json:"created_at"`
@@ -28,8 +29,6 @@ type ticketBody struct {
 	SaleState   sale.State  `json:"sale_state"`
 	ServerTime  time.Time   `json:"server_time"`
 	Replay      bool        `json:"replay,omitempty"`
-
-	tag string // ETag
 }
 
 // etaBody is when the outcome is to be expected, in seconds from now.
@@ -40,19 +39,32 @@ type etaBody struct {
 
 func (a *API) body(s *catalog.Sale, userID string, t sale.Ticket, now time.Time) ticketBody {
 	b := ticketBody{
-		Ticket: a.Signer.Sign(s.ID(), userID, t.Slot, t.RID), Sale: s.ID(), Status: t.Status, Reason: t.Reason,
+		Ticket: a.Signer.Sign(s.ID(), userID, t.Slot, t.RID), Sale: s.ID(), Status: shown(s, t), Reason: t.Reason,
 		PayBy: t.PayBy, CreatedAt: t.AcceptedAt, UpdatedAt: t.UpdatedAt, SaleState: s.State(now), ServerTime: serverTime(s, now),
 	}
 	b.Ahead = ahead(s, t)
 	if t.Status != sale.StatusQueued && t.Status != sale.StatusRejected {
 		price := s.Entry().PriceMinor
 		b.OrderID, b.Amount, b.Currency = t.RID, &price, s.Entry().Currency
+		if ofCoupons(s) {
+			b.CouponID = t.RID
+		}
 	}
 	outlook := s.Outlook()
 	b.ETA = expected(s, t, outlook, now)
 	b.PollAfterMS = pollAfter(t, b.Ahead, outlook.Pace(now), s.Now(now).Sub(t.AcceptedAt))
-	b.tag = ticketTag(t, b.Ahead)
 	return b
+}
+
+func ofCoupons(s *catalog.Sale) bool { return s.Entry().Kind == sale.KindCoupon }
+
+// shown is a ticket's status in the words of its kind of sale: a claim is paid from birth
+// for everybody behind the gateway, for its buyer the coupon is confirmed.
+func shown(s *catalog.Sale, t sale.Ticket) sale.Status {
+	if t.Status == sale.StatusPaid && ofCoupons(s) {
+		return sale.StatusConfirmed
+	}
+	return t.Status
 }
 
 // serverTime is Redis time, to the millisecond that Redis time is kept in.
@@ -92,12 +104,21 @@ func expected(s *catalog.Sale, t sale.Ticket, o eta.Outlook, now time.Time) *eta
 	return &etaBody{Low: low, High: high}
 }
 
-// ticketTag is over the status, when it changed, and about how many are ahead: a
-// buyer far back is not told of every step.
-func ticketTag(t sale.Ticket, ahead *int64) string {
+// ticketTag is the tag that a ticket's body would have.
+func ticketTag(s *catalog.Sale, t sale.Ticket) string {
+	return ticketBody{Status: shown(s, t), UpdatedAt: t.UpdatedAt, Ahead: ahead(s, t)}.tag()
+}
+
+// tag is over the status, when it changed, and about how many are ahead: a buyer far back
+// is not told of every step. It is of what the body says: progress that came since is news.
+func (b ticketBody) tag() string {
 	bucket := -1
-	if ahead != nil {
-		bucket = bits.Len64(uint64(*ahead))
+	if b.Ahead != nil {
+		bucket = bits.Len64(uint64(*b.Ahead))
 	}
-	return fmt.Sprintf(`"%s-%x-%d"`, t.Status, t.UpdatedAt.UnixMilli(), bucket)
+	tag := append(make([]byte, 0, 64), '"')
+	tag = append(tag, b.Status...)
+	tag = strconv.AppendInt(append(tag, '-'), b.UpdatedAt.UnixMilli(), 16)
+	tag = strconv.AppendInt(append(tag, '-'), int64(bucket), 10)
+	return string(append(tag, '"'))
 }

@@ -97,8 +97,37 @@ func TestWords_AreTheSameSentencesInBothLanguages(t *testing.T) {
 	}
 }
 
+// A sentence for coupons stands for one of goods; what is only about coupons is few.
+func TestWords_OfCouponsStandForWordsOfGoods(t *testing.T) {
+	t.Parallel()
+	en, zh := words(t, "en"), words(t, "zh")
+	own := []string{"coupon", "coupon.number"}
+	n := 0
+	for key, text := range en {
+		of, is := strings.CutPrefix(key, "coupon.")
+		if !is || slices.Contains(own, key) {
+			continue
+		}
+		n++
+		if en[of] == "" {
+			t.Errorf("%s: there is no %s", key, of)
+		}
+		if text == en[of] && zh[key] == zh[of] {
+			t.Errorf("%s says what %s says", key, of)
+		}
+		for _, about := range []string{"buy", "sold", "charged", "购买", "抢购", "扣款", "售罄", "付款"} {
+			if strings.Contains(strings.ToLower(text+zh[key]), about) && !strings.Contains(key, "not-eligible") {
+				t.Errorf("%s: %q, %q is about %s", key, text, zh[key], about)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d sentences are about coupons", n)
+	}
+}
+
 // used are the keys that the script names whole.
-var used = regexp.MustCompile(`'((?:page|link|who|signin|sale|unit|state|buy|tickets|step|queue|eta|pay|trouble)\.[a-z_.]+)'`)
+var used = regexp.MustCompile(`'((?:page|link|who|signin|sale|unit|state|buy|tickets|step|queue|eta|pay|trouble|coupon)\.[a-z_.]+)'`)
 
 func TestWords_AreThereForWhatTheScriptSays(t *testing.T) {
 	t.Parallel()

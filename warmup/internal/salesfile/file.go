@@ -10,13 +10,21 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"sluice/shared/coupon"
 	"sluice/shared/sale"
 )
 
 // maxFileBytes is far above any sales file; more would be the wrong file.
 const maxFileBytes = 1 << 20
 
-// Sale is a sale as the file has it.
+// File is what a sales file says. It may have no sales, if it has templates.
+type File struct {
+	Templates []coupon.Rule
+	Sales     []Sale
+}
+
+// Sale is a sale as the file has it. One of coupons has no currency, if the file does not
+// say which: it is its template's.
 type Sale struct {
 	sale.Sale
 	AllowList []string // user ids in the order of their file; none if the sale has no allow list
@@ -24,12 +32,12 @@ type Sale struct {
 
 // Read reads a sales file and the allow lists it names. The error, of one line,
 // names the file and the field.
-func Read(path string) ([]Sale, error) {
+func Read(path string) (*File, error) {
 	data, err := readBounded(path, maxFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read sales file: %w", err)
 	}
-	sales, err := Parse(data, func(name string) ([]string, error) {
+	f, err := Parse(data, func(name string) ([]string, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(path), name)
 		}
@@ -38,7 +46,7 @@ func Read(path string) ([]Sale, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read sales file %s: %w", path, err)
 	}
-	return sales, nil
+	return f, nil
 }
 
 func readBounded(path string, limit int64) ([]byte, error) {
@@ -56,7 +64,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 
 // Parse reads the text of a sales file. allowList returns the user ids that a
 // sale's allow_list names.
-func Parse(data []byte, allowList func(name string) ([]string, error)) ([]Sale, error) {
+func Parse(data []byte, allowList func(name string) ([]string, error)) (*File, error) {
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		return nil, syntaxError(err)
@@ -69,24 +77,34 @@ func Parse(data []byte, allowList func(name string) ([]string, error)) ([]Sale, 
 	if err != nil {
 		return nil, err
 	}
-	var sales []Sale
+	return readFile(fields, allowList)
+}
+
+func readFile(fields []field, allowList func(name string) ([]string, error)) (*File, error) {
+	var read File
+	var sales value
 	for _, f := range fields {
+		var err error
 		switch f.name {
 		case "sales":
-			sales, err = readSales(f.value, allowList)
+			sales = f.value
+			read.Sales, err = readSales(f.value, allowList)
 		case "coupon_templates":
-			err = f.errorf("not supported by this version")
+			read.Templates, err = readTemplates(f.value)
 		default:
-			err = f.errorf("unknown key; known is sales")
+			err = f.errorf("unknown key; known are sales, coupon_templates")
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(sales) == 0 {
+	if len(read.Sales)+len(read.Templates) == 0 {
 		return nil, errors.New("sales: is missing or empty")
 	}
-	return sales, nil
+	if err := matchTemplates(sales, read); err != nil {
+		return nil, err
+	}
+	return &read, nil
 }
 
 // syntaxError makes one line of the parser's error, which shows the source too.

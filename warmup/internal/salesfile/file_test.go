@@ -70,7 +70,7 @@ func TestParse_ReadsEveryFieldAndDefault(t *testing.T) {
 			Hold: 15 * time.Minute, Mode: sale.ModeQueued, RebuyAfterRelease: true, Weight: 1,
 		}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got.Sales); diff != "" {
 		t.Errorf("sales differ (-want +got):\n%s", diff)
 	}
 }
@@ -153,12 +153,12 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 		{"hold", "hold: 0s", "sales[0].hold: must be 1s..720h0m0s, is 0s (line 10)"},
 		{"hold", "hold: 1000.5ms", "sales[0].hold: must be whole milliseconds, is 1.0005s (line 10)"},
 		{"rebuy_after_release", "rebuy_after_release: yes", `sales[0].rebuy_after_release: must be true or false, is "yes" (line 10)`},
-		{"kind", "kind: coupon", "sales[0].kind: coupon is not supported by this version (line 10)"},
-		{"kind", "kind: gods", `sales[0].kind: must be goods, is "gods" (line 10)`},
+		{"kind", "kind: coupon", "sales[0].sku: is not for kind coupon: the order system knows it by its template (line 4)"},
+		{"kind", "kind: gods", `sales[0].kind: must be goods or coupon, is "gods" (line 10)`},
 		{"mode", "mode: later", `sales[0].mode: must be queued or instant, is "later" (line 10)`},
-		{"template", "template: newcomer", "sales[0].template: not supported by this version (line 10)"},
-		{"totl", "totl: 10", "sales[0].totl: unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
-		{"Total", "Total: 10", "sales[0].Total: unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
+		{"template", "template: newcomer", "sales[0].template: is for kind coupon alone (line 10)"},
+		{"totl", "totl: 10", "sales[0].totl: unknown key; known are id, kind, title, sku, template, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
+		{"Total", "Total: 10", "sales[0].Total: unknown key; known are id, kind, title, sku, template, total, price, currency, per_user_limit, opens_at, closes_at, hold, mode, rebuy_after_release, weight, eligibility (line 10)"},
 		{"7", "7: 10", "sales[0]: key must be a text, is 7 (line 10)"},
 		{"<<", "<<: {weight: 2}", "sales[0]: key must be a text, is an anchor or alias (line 10)"},
 		{"weight", "weight: &w 2", "sales[0].weight: must be a whole number in decimal digits, is an anchor or alias (line 10)"},
@@ -173,8 +173,8 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 		{"eligibility", "eligibility: {allow_list: ''}", "sales[0].eligibility.allow_list: must have 1 to 4096 characters, has 0 (line 10)"},
 		{"weight", "weight: 2\n    weight: 3", `line 11: mapping key "weight" already defined at [10:5]`},
 	} {
-		sales, err := salesfile.Parse([]byte(line(c.name, c.text)), users)
-		if err == nil || sales != nil || err.Error() != c.want {
+		file, err := salesfile.Parse([]byte(line(c.name, c.text)), users)
+		if err == nil || file != nil || err.Error() != c.want {
 			t.Errorf("%s\n got %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -183,11 +183,11 @@ func TestParse_RefusesFieldsByPathAndLine(t *testing.T) {
 func TestParse_SilentFieldsHaveDefaults(t *testing.T) {
 	t.Parallel()
 	text := "sales:\n  - {id: phone, total: 1, price: 1, mode: instant, opens_at: 2026-12-01T10:00:00Z, closes_at: 2026-12-01T11:00:00Z}\n"
-	sales, err := salesfile.Parse([]byte(text), users)
+	file, err := salesfile.Parse([]byte(text), users)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := sales[0].Sale; s.Title != "phone" || s.SKU != "phone" || s.Currency != "CNY" || s.Mode != sale.ModeInstant || s.Hold != 15*time.Minute {
+	if s := file.Sales[0].Sale; s.Title != "phone" || s.SKU != "phone" || s.Currency != "CNY" || s.Mode != sale.ModeInstant || s.Hold != 15*time.Minute {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -200,13 +200,13 @@ func TestParse_TitlesByLanguage(t *testing.T) {
 		"title: {zh: 半价手机, en: Phone}":            {"zh": "半价手机"},
 		"title:\n      en: Phone\n      zh: 半价手机": {"zh": "半价手机"},
 	} {
-		sales, err := salesfile.Parse([]byte(line("title", text)), users)
+		file, err := salesfile.Parse([]byte(line("title", text)), users)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want, sales[0].Titles); diff != "" || sales[0].Title != "Phone" {
-			t.Errorf("%s: title %q, others (-want +got):\n%s", text, sales[0].Title, diff)
+		if diff := cmp.Diff(want, file.Sales[0].Titles); diff != "" || file.Sales[0].Title != "Phone" {
+			t.Errorf("%s: title %q, others (-want +got):\n%s", text, file.Sales[0].Title, diff)
 		}
 	}
 }
@@ -225,23 +225,22 @@ func TestParse_RefusesMissingFields(t *testing.T) {
 func TestParse_RefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                               "sales: is missing: the file is empty",
-		"# nothing\n":                    "sales: is missing: the file is empty",
-		"sales: []\n":                    "sales: is missing or empty",
-		"sales:\n":                       "sales: must be a list, is nothing (line 1)",
-		"{}":                             "sales: is missing or empty",
-		"- id: phone\n":                  "sales file: must be a mapping, is a list (line 1)",
-		"phone":                          `sales file: must be a mapping, is "phone" (line 1)`,
-		"sale: []\n":                     "sale: unknown key; known is sales (line 1)",
-		"sales: [phone]\n":               `sales[0]: must be a mapping, is "phone" (line 1)`,
-		"sales: [\n":                     "line 1: sequence end token ']' not found",
-		minimal + "---\nsales: []\n":     "a second document begins in line 11, only one is allowed",
-		minimal + "sales: []\n":          `line 10: mapping key "sales" already defined at [1:1]`,
-		minimal + "coupon_templates: []": "coupon_templates: not supported by this version (line 10)",
+		"":                           "sales: is missing: the file is empty",
+		"# nothing\n":                "sales: is missing: the file is empty",
+		"sales: []\n":                "sales: is missing or empty",
+		"sales:\n":                   "sales: must be a list, is nothing (line 1)",
+		"{}":                         "sales: is missing or empty",
+		"- id: phone\n":              "sales file: must be a mapping, is a list (line 1)",
+		"phone":                      `sales file: must be a mapping, is "phone" (line 1)`,
+		"sale: []\n":                 "sale: unknown key; known are sales, coupon_templates (line 1)",
+		"sales: [phone]\n":           `sales[0]: must be a mapping, is "phone" (line 1)`,
+		"sales: [\n":                 "line 1: sequence end token ']' not found",
+		minimal + "---\nsales: []\n": "a second document begins in line 11, only one is allowed",
+		minimal + "sales: []\n":      `line 10: mapping key "sales" already defined at [1:1]`,
 		minimal + strings.TrimPrefix(minimal, "sales:\n"): `sales[1]: id "phone" is that of sales[0] too (line 10)`,
 	} {
-		sales, err := salesfile.Parse([]byte(text), users)
-		if err == nil || sales != nil || err.Error() != want {
+		file, err := salesfile.Parse([]byte(text), users)
+		if err == nil || file != nil || err.Error() != want {
 			t.Errorf("%q\n got %v\nwant %s", text, err, want)
 		}
 	}
@@ -261,11 +260,11 @@ func TestRead_FindsTheAllowListBesideTheFile(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sales.yaml"), full)
 	write(t, filepath.Join(dir, "ids.txt"), "\ufeffann\r\n\n 王 \nann\n")
-	sales, err := salesfile.Read(filepath.Join(dir, "sales.yaml"))
+	file, err := salesfile.Read(filepath.Join(dir, "sales.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"ann", " 王 ", "ann"}, sales[0].AllowList); diff != "" {
+	if diff := cmp.Diff([]string{"ann", " 王 ", "ann"}, file.Sales[0].AllowList); diff != "" {
 		t.Errorf("allow list differs (-want +got):\n%s", diff)
 	}
 }
@@ -313,22 +312,29 @@ func FuzzParse(f *testing.F) {
 		full, minimal, "", "sales: []", "a: &x [*x]", "<<: *x", "{", "? a\n: b", "sales:\n- !!map {}", "%YAML 1.2\n---\nsales: ~",
 		line("hold", "hold: 1h2m3s"), line("eligibility", "eligibility: {tags: [a, b]}"), "{\"sales\": [{\"id\": \"a\"}]}", "sales: |\n  x\n",
 		line("title", "title: {en: Phone, zh: 手机}"), line("title", "title: {en: &a Phone, zh: *a}"),
+		coupons, templateText("bearers: [{party: a, bps: 1}, {party: b, bps: 9999}]"), templateText("scope: {skus: [a, a]}"), "coupon_templates: [{}]",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sales, err := salesfile.Parse(data, users)
+		file, err := salesfile.Parse(data, users)
 		if err != nil {
-			if sales != nil {
+			if file != nil {
 				t.Errorf("%q gives sales beside the error", data)
 			}
 			return
 		}
-		for _, s := range sales {
+		for _, r := range file.Templates {
+			if sale.ValidateTemplateID(r.ID) != nil || r.Validate() != nil || r.Issued != 0 || r.Scope.SKUs == nil || r.StackWith == nil {
+				t.Errorf("%q passes as %+v", data, r)
+			}
+		}
+		for _, s := range file.Sales {
 			if s.Title == "" || len(s.Titles) >= len(sale.TitleLanguages()) || s.Titles["en"] != "" {
 				t.Errorf("%q passes with the titles %q, %q", data, s.Title, s.Titles)
 			}
-			if sale.ValidateID(s.ID) != nil || s.Total < 0 || s.PerUserLimit < 1 || s.PerUserLimit > 20 || !s.OpensAt.Before(s.ClosesAt) || s.Kind != sale.KindGoods {
+			if sale.ValidateID(s.ID) != nil || s.Total < 0 || s.PerUserLimit < 1 || s.PerUserLimit > 20 || !s.OpensAt.Before(s.ClosesAt) ||
+				(s.Kind == sale.KindCoupon) != (s.Template != "") || (s.Kind == sale.KindGoods) != (s.PriceMinor > 0) {
 				t.Errorf("%q passes as %+v", data, s)
 			}
 		}

@@ -37,6 +37,9 @@ func readSale(v value, allowList func(name string) ([]string, error)) (Sale, err
 		}
 		given[f.name] = true
 	}
+	if err := completeKind(&s, v, given); err != nil {
+		return Sale{}, err
+	}
 	for _, needed := range []string{"id", "total", "price", "opens_at", "closes_at"} {
 		if !given[needed] {
 			return Sale{}, value{v.join(needed), v.node}.errorf("is missing")
@@ -59,7 +62,7 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "id":
 		s.ID, err = f.saleID()
 	case "kind":
-		err = f.goods()
+		s.Kind, err = f.saleKind()
 	case "title":
 		err = readTitle(s, f.value)
 	case "sku":
@@ -67,7 +70,7 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "total":
 		s.Total, err = f.integer(0, sale.MaxTotal)
 	case "price":
-		s.PriceMinor, err = f.integer(1, maxPriceMinor)
+		s.PriceMinor, err = f.integer(0, maxPriceMinor)
 	case "currency":
 		s.Currency, err = f.currency()
 	case "per_user_limit":
@@ -87,26 +90,20 @@ func readField(s *Sale, f field, allowList func(name string) ([]string, error)) 
 	case "eligibility":
 		err = readEligibility(s, f.value, allowList)
 	case "template":
-		err = f.errorf("not supported by this version")
+		s.Template, err = f.templateID()
 	default:
-		err = f.errorf("unknown key; known are id, kind, title, sku, total, price, currency, per_user_limit, opens_at, closes_at, hold, " +
+		err = f.errorf("unknown key; known are id, kind, title, sku, template, total, price, currency, per_user_limit, opens_at, closes_at, hold, " +
 			"mode, rebuy_after_release, weight, eligibility")
 	}
 	return err
 }
 
-// goods accepts the one kind there is, and refuses the other as not yet supported.
-func (v value) goods() error {
+func (v value) saleKind() (sale.Kind, error) {
 	kind, err := v.text(maxTitle)
-	switch {
-	case err != nil:
-		return err
-	case kind == string(sale.KindCoupon):
-		return v.errorf("coupon is not supported by this version")
-	case kind != string(sale.KindGoods):
-		return v.errorf("must be goods, is %s", v.is())
+	if err == nil && kind != string(sale.KindGoods) && kind != string(sale.KindCoupon) {
+		err = v.errorf("must be goods or coupon, is %s", v.is())
 	}
-	return nil
+	return sale.Kind(kind), err
 }
 
 func (v value) mode() (sale.Mode, error) {

@@ -3,7 +3,9 @@ package salesfile
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -101,6 +103,39 @@ func (v value) list() ([]value, error) {
 		items[i] = value{fmt.Sprintf("%s[%d]", v.path, i), node}
 	}
 	return items, nil
+}
+
+// at is the value at a path below, such as bearers[1].bps; of one that is not there, the
+// last that is.
+func (v value) at(path string) value {
+	name, rest, _ := strings.Cut(path, ".")
+	name, index, indexed := strings.Cut(name, "[")
+	fields, _ := v.fields()
+	i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return value{v.join(path), v.node}
+	}
+	below := fields[i].value
+	if indexed {
+		items, err := below.list()
+		n, bad := strconv.Atoi(strings.TrimSuffix(index, "]"))
+		if err != nil || bad != nil || n < 0 || n >= len(items) {
+			return below
+		}
+		below = items[n]
+	}
+	if rest == "" {
+		return below
+	}
+	return below.at(rest)
+}
+
+// mayBeEmpty reads 0..longest characters without control characters.
+func (v value) mayBeEmpty(longest int) (string, error) {
+	if node, ok := v.node.(*ast.StringNode); ok && node.Value == "" {
+		return "", nil
+	}
+	return v.text(longest)
 }
 
 // text reads 1..longest characters without control characters.

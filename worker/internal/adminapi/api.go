@@ -34,6 +34,10 @@ var (
 	ErrRebuilding      = errors.New("sale is being rebuilt")
 	ErrTotalLimit      = errors.New("a sale cannot have that many units")
 	ErrOtherAdjustment = errors.New("the adjustment's id is taken by another one")
+	ErrNoTemplate      = errors.New("no such template")
+	ErrTemplateExists  = errors.New("the template's id is taken by another rule")
+	ErrTemplateTotal   = errors.New("the sale's template does not have that many coupons")
+	ErrOffShelf        = errors.New("the sale's template is off the shelf")
 	ErrNoLetter        = errors.New("no such dead letter")
 	ErrLetterSettled   = errors.New("the dead letter is settled otherwise")
 	ErrUnreadable      = errors.New("the hand-over cannot be read")
@@ -45,10 +49,13 @@ type Stores struct {
 	Redis     snapshots
 	Units     adjuster
 	Evidence  auditor
+	Templates templates
+	Coupons   coupons
 	Letters   letters
 	HandOvers handOvers
 	Changes   changes
 	Refunds   refunds
+	Ledger    ledger
 
 	Reconciliations reconciliations
 	Reconciler      reconciler
@@ -85,11 +92,16 @@ func New(token string, log *slog.Logger) *API {
 	a.post("/admin/v1/sales/{sale}/rebuild", a.rebuild)
 	a.post("/admin/v1/sales/{sale}/stock", a.adjust)
 	a.get("/admin/v1/sales/{sale}/audit", a.audit)
+	a.handle("/admin/v1/templates", "GET, HEAD, POST", a.templates, http.MethodGet, http.MethodHead, http.MethodPost)
+	a.post("/admin/v1/templates/{id}/copy", a.copyTemplate)
+	a.post("/admin/v1/templates/{id}/off-shelf", a.takeOffShelf)
+	a.post("/admin/v1/coupons/{id}/void", a.voidCoupon)
 	a.get("/admin/v1/dead-letters", a.listLetters)
 	a.post("/admin/v1/dead-letters/{id}/retry", a.retryLetter)
 	a.post("/admin/v1/dead-letters/{id}/drop", a.dropLetter)
 	a.get("/admin/v1/audit-log", a.listChanges)
 	a.get("/admin/v1/refunds-owed", a.listRefunds)
+	a.get("/admin/v1/ledger", a.listLedger)
 	a.get("/admin/v1/backlog", a.showBacklog)
 	a.get("/admin/v1/alerts", a.listAlerts)
 	a.handle("/admin/v1/reconciliations", "GET, HEAD, POST", a.reconciled, http.MethodGet, http.MethodHead, http.MethodPost)

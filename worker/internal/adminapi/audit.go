@@ -50,6 +50,18 @@ type evidenceBody struct {
 		Slots    int   `json:"slots_taken"`
 		Tickets  int   `json:"tickets"`
 	} `json:"redis"`
+	Coupons *couponsBody `json:"coupons"` // null of a sale of goods
+}
+
+// couponsBody is how many coupons there are of a sale's template.
+type couponsBody struct {
+	Template    string `json:"template"`
+	Total       int64  `json:"total"`
+	Issued      int64  `json:"issued"` // as the template counts them
+	Instances   int64  `json:"instances"`
+	Redeemed    int64  `json:"redeemed"` // instances in that state
+	Redemptions int64  `json:"redemptions"`
+	Returns     int64  `json:"returns"`
 }
 
 func (a *API) audit(ctx context.Context, c call) {
@@ -117,5 +129,8 @@ func numbersOf(e sale.Evidence) evidenceBody {
 	r := &body.Redis
 	r.Stock, r.Accepted, r.Served, r.Given = e.Redis.Stock, e.Redis.Accepted, e.Redis.Served, e.Redis.Given
 	r.HandOff, r.SoldOut, r.Slots, r.Tickets = e.Redis.HandOff, e.Redis.SoldOut, len(e.Redis.Buyers), len(e.Redis.Tickets)
+	if c := e.Coupons; c.TemplateID != "" {
+		body.Coupons = &couponsBody{c.TemplateID, c.Total, c.Issued, c.Instances, c.Redeemed, c.Redemptions, c.Returns}
+	}
 	return body
 }

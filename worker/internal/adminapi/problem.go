@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"sluice/shared/checkout"
 	"sluice/shared/sale"
 )
 
@@ -69,6 +70,16 @@ var (
 		fmt.Sprintf("A sale may have %d units; add fewer.", sale.MaxTotal))
 	adjustmentConflict = newProblem("adjustment-conflict", http.StatusConflict, "Another adjustment has this id",
 		"The adjustment_id was used before, for another sale or another delta; that one stands. Use a new id for a new adjustment.")
+	noSuchTemplate = newProblem("no-such-template", http.StatusNotFound, "No such template",
+		"GET /admin/v1/templates lists the templates.")
+	templateExists = newProblem("template-exists", http.StatusConflict, "Another template has this id",
+		"A template of this id is there, with another rule or not as this copy; that one stands. Change it by warmup apply, or use a new id.")
+	templateTotal = newProblem("template-total", http.StatusConflict, "More units than coupons",
+		"The sale's template does not have that many coupons. Raise the template's total first: change the sales file, then run warmup apply.")
+	templateOffShelf = newProblem("template-off-shelf", http.StatusConflict, "The template is off the shelf",
+		"Nobody may claim coupons of this sale's template any more. Copy the template, and apply a sale that gives out the copy.")
+	noSuchCoupon = newProblem("no-such-coupon", http.StatusNotFound, "No such coupon",
+		"GET /v1/coupons with a merchant's key and user_id lists a user's coupons.")
 	noSuchLetter = newProblem("no-such-dead-letter", http.StatusNotFound, "No such dead letter",
 		"GET /admin/v1/dead-letters lists the dead letters.")
 	decided = newProblem("decided", http.StatusConflict, "Already decided",
@@ -80,7 +91,8 @@ var (
 func problemOf(err error) *problem {
 	for refusal, p := range map[error]problem{
 		ErrNoSale: noSuchSale, ErrRetired: retired, ErrNotLoaded: notLoaded, ErrRebuilding: rebuilding, ErrTotalLimit: totalLimit,
-		ErrOtherAdjustment: adjustmentConflict, ErrNoLetter: noSuchLetter, ErrUnreadable: unreadable,
+		ErrOtherAdjustment: adjustmentConflict, ErrNoLetter: noSuchLetter, ErrNoTemplate: noSuchTemplate,
+		ErrTemplateExists: templateExists, ErrTemplateTotal: templateTotal, ErrOffShelf: templateOffShelf, ErrUnreadable: unreadable,
 	} {
 		if errors.Is(err, refusal) {
 			return &p
@@ -100,6 +112,11 @@ func unsold(units int64) problem {
 		fmt.Sprintf("%d units were unsold when this was decided; nothing was taken. Take fewer, under a new adjustment_id.", units))
 	p.Unsold = &units
 	return p
+}
+
+func couponNotIssued(is checkout.Why) problem {
+	return newProblem("coupon-not-issued", http.StatusConflict, "The coupon cannot be voided",
+		"The coupon is "+string(is)+", and stays so. One that an order has locked can be voided once the order has released it.")
 }
 
 func letterSettled(state sale.LetterState) problem {

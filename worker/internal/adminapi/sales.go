@@ -43,7 +43,8 @@ type saleBody struct {
 	Title        string            `json:"title"`
 	Titles       map[string]string `json:"titles,omitempty"` // by other languages
 	SKU          string            `json:"sku"`
-	Price        int64             `json:"price"` // minor units of currency
+	Template     string            `json:"template,omitempty"` // of coupons
+	Price        int64             `json:"price"`              // minor units of currency
 	Currency     string            `json:"currency"`
 	PerUserLimit int               `json:"per_user_limit"`
 	Mode         sale.Mode         `json:"mode"`
@@ -177,7 +178,7 @@ func (c call) describe(ctx context.Context, st sale.Standing) saleBody {
 func bodyOf(st sale.Standing) saleBody {
 	tags := append([]string{}, st.Eligibility.Tags...)
 	return saleBody{
-		ID: st.ID, State: st.Describe(sale.Snapshot{}, time.Now()), Kind: st.Kind, Title: st.Title, Titles: st.Titles, SKU: st.SKU, Price: st.PriceMinor, Currency: st.Currency,
+		ID: st.ID, State: st.Describe(sale.Snapshot{}, time.Now()), Kind: st.Kind, Title: st.Title, Titles: st.Titles, SKU: st.SKU, Template: st.Template, Price: st.PriceMinor, Currency: st.Currency,
 		PerUserLimit: st.PerUserLimit, Mode: st.Mode, Hold: st.Hold.Seconds(), Rebuy: st.RebuyAfterRelease, Weight: st.Weight,
 		Eligibility: eligibilityBody{
 			MinAccountAge: st.Eligibility.MinAccountAge.Seconds(), MinPaidOrders: st.Eligibility.MinPaidOrders,

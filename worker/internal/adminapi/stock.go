@@ -50,9 +50,14 @@ func (a *API) adjust(ctx context.Context, c call) {
 }
 
 func readAdjustment(body []byte, a *sale.Adjustment) *problem {
-	if field, err := strictjson.Object(body, map[string]any{"adjustment_id": &a.ID, "delta": &a.Delta}); err != nil {
+	var asked struct {
+		ID    string `json:"adjustment_id"`
+		Delta int64  `json:"delta"`
+	}
+	if field, err := strictjson.Decode(body, &asked, "adjustment_id", "delta"); err != nil {
 		return invalidRequest(field, err.Error())
 	}
+	a.ID, a.Delta = asked.ID, asked.Delta
 	if err := sale.ValidateAdjustmentID(a.ID); err != nil {
 		return invalidRequest("adjustment_id", err.Error())
 	}

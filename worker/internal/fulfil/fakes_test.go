@@ -212,7 +212,7 @@ func newFulfilment(s *script) *Fulfilment {
 		Catalogue: s, Orders: s, Releases: s, Shown: s, Adjusted: s, Stock: s, HandOvers: s, Hints: s,
 		Consume: func(context.Context, string) (Source, error) { return s, nil },
 	}
-	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second, Consumers: 4}
+	cfg := Config{AckWait: 10 * time.Second, SweepAfter: time.Second, StopWithin: time.Second, Consumers: 4, Looks: 4}
 	hit := func(string) error { return nil }
 	pacer := pacing.New(pacing.Config{Target: time.Second, Floor: 1, Ceiling: 1e9, ConsumersMax: cfg.Consumers}, time.Second, func() int64 { return 0 })
 	return New(cfg, stores, pacer, NewMetrics(prometheus.NewRegistry()), hit, slog.New(slog.DiscardHandler))

@@ -25,6 +25,7 @@ type Config struct {
 	SweepAfter time.Duration // age in handoff after which a reservation is handed over again
 	StopWithin time.Duration // bounds the end of the work in hand once Run's context has ended
 	Consumers  int           // most order transactions in flight
+	Looks      int           // most looks at Redis under way, of all sales, each a connection
 }
 
 // Stores are the adapters that the roles use.
@@ -79,6 +80,8 @@ type Fulfilment struct {
 	releases *owed[PendingRelease]
 	shown    *owed[Unshown]
 	serving  serving
+	looks    places // of sweepers, progress and lost
+	scans    places // of lost
 
 	adjusting   *adjustments
 	adjustments *owed[PendingAdjustment]
@@ -99,6 +102,7 @@ func New(cfg Config, stores Stores, pacer *pacing.Pacer, metrics *Metrics, hit f
 		cfg: cfg, stores: stores, pacer: pacer, worker: rand.Text(), metrics: metrics, hit: hit, log: log,
 		releases: newReleases(stores.Releases, stores.Stock, stores.Hints, hit, metrics, log),
 		shown:    newShown(stores.Shown, stores.Stock, stores.Hints, metrics, log),
+		looks:    newPlaces(cfg.Looks), scans: newPlaces(scansAtOnce),
 
 		adjusting: adjusting, adjustments: newAdjustments(adjusting),
 	}

@@ -80,21 +80,39 @@ func seqsOf(deliveries []Delivery) []uint64 {
 	return seqs
 }
 
-func TestGather_OneHandOverAtMostIsPulledAhead(t *testing.T) {
+func TestGather_TwoFullHandOversFillABatch(t *testing.T) {
 	t.Parallel()
 	s := &script{}
-	for i := range 5 {
+	for i := range 4 {
 		s.add(delivery(uint64(i+1), sale.MaxHandOver))
+	}
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	for range 2 {
+		if err := g.fill(s, idleWait); err != nil {
+			t.Fatal(err)
+		}
+		if batch, _ := g.take(); len(batch.Reservations) != MaxBatch || len(g.held) != 0 {
+			t.Fatalf("batch of %d, %d hand-overs held", len(batch.Reservations), len(g.held))
+		}
+	}
+}
+
+func TestGather_OneHandOverAtMostIsPulledAhead(t *testing.T) {
+	t.Parallel()
+	const each = MaxBatch/3 + 1
+	s := &script{}
+	for i := range 7 {
+		s.add(delivery(uint64(i+1), each))
 	}
 	g := &gatherer{keeper: newKeeper(time.Second)}
 	for range 3 {
 		if err := g.fill(s, idleWait); err != nil {
 			t.Fatal(err)
 		}
-		if len(g.held) != 2 || !g.full() {
-			t.Fatalf("holds %d: two full ones do not fit, the second is the next batch", len(g.held))
+		if len(g.held) != 3 || !g.full() {
+			t.Fatalf("holds %d: three do not fit, the third is the next batch's", len(g.held))
 		}
-		if batch, _ := g.take(); len(batch.deliveries) != 1 || len(g.held) != 1 {
+		if batch, _ := g.take(); len(batch.deliveries) != 2 || len(g.held) != 1 {
 			t.Fatalf("batch of %d hand-overs, %d held", len(batch.deliveries), len(g.held))
 		}
 	}

@@ -102,9 +102,7 @@ func (l *lost) look(ctx context.Context) error {
 // were handed over by then, or are in handoff, which the sweeper looks after. The
 // time is zero when every ticket has its outcome.
 func (l *lost) mark(ctx context.Context, epoch int64) (before time.Time, last uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
-	defer cancel()
-	s, handOff, err := l.stores.Stock.Snapshot(ctx, l.saleID, epoch)
+	s, handOff, err := l.snapshot(ctx, epoch)
 	if err != nil || s.Served >= s.Rank {
 		return time.Time{}, 0, err
 	}
@@ -112,11 +110,21 @@ func (l *lost) mark(ctx context.Context, epoch int64) (before time.Time, last ui
 	if handOff.Count > 0 && handOff.Oldest.Before(before) {
 		return time.Time{}, 0, errNotSwept
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	last, err = l.stores.HandOvers.LastSequence(ctx, l.saleID)
 	if err != nil {
 		return time.Time{}, 0, err
 	}
 	return before, last, nil
+}
+
+func (l *lost) snapshot(ctx context.Context, epoch int64) (s sale.Snapshot, h sale.HandOff, err error) {
+	err = l.looks.look(ctx, func(ctx context.Context) error {
+		s, h, err = l.stores.Stock.Snapshot(ctx, l.saleID, epoch)
+		return err
+	})
+	return s, h, err
 }
 
 func (l *lost) acknowledged(ctx context.Context, last uint64) (bool, error) {
@@ -127,6 +135,11 @@ func (l *lost) acknowledged(ctx context.Context, last uint64) (bool, error) {
 
 // scan reads the tickets, a page of the queued ones in memory at a time.
 func (l *lost) scan(ctx context.Context, e *sale.Entry, before time.Time) error {
+	leave, err := l.scans.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
 	var page []sale.Reservation
@@ -137,7 +150,7 @@ func (l *lost) scan(ctx context.Context, e *sale.Entry, before time.Time) error 
 		}
 		return l.handOver(ctx, e, page)
 	}
-	err := l.stores.Stock.EachTicket(ctx, l.saleID, e.Epoch, func(t sale.Ticket) error {
+	err = l.stores.Stock.EachTicket(ctx, l.saleID, e.Epoch, func(t sale.Ticket) error {
 		if t.Status != sale.StatusQueued || !t.AcceptedAt.Before(before) {
 			return nil
 		}

@@ -55,7 +55,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			deadInvalid, deadUnreadable),
 		batchSize: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_order_batch_size", Help: "Reservations in one order transaction.",
-			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 300, 400, 500},
+			Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 300, 400, MaxBatch},
 		}),
 		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sluice_order_commit_seconds", Help: "Duration of one order transaction.",

@@ -34,6 +34,7 @@ type progress struct {
 	share  func() float64 // orders a second that this worker could make for the sale
 	stock  snapshots
 	hints  progressHints
+	looks  places
 
 	mu      sync.Mutex
 	current sale.Progress // Epoch 0 until something was read
@@ -42,7 +43,7 @@ type progress struct {
 func newProgress(w *saleWorker) *progress {
 	return &progress{
 		saleID: w.saleID, worker: w.worker, epoch: w.epoch, share: func() float64 { return w.pacer.ShareOf(w.saleID) },
-		stock: w.stores.Stock, hints: w.stores.Hints, current: sale.Progress{SaleID: w.saleID, Worker: w.worker},
+		stock: w.stores.Stock, hints: w.stores.Hints, looks: w.looks, current: sale.Progress{SaleID: w.saleID, Worker: w.worker},
 	}
 }
 
@@ -93,11 +94,16 @@ func (p *progress) run(ctx context.Context) {
 	}
 }
 
-// refresh reads the count. Whatever fails is tried again in a second.
+// refresh reads the count. Whatever fails is tried again in a second, and so is what
+// finds no place: what is known is told meanwhile.
 func (p *progress) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if s, _, err := p.stock.Snapshot(ctx, p.saleID, p.epoch()); err == nil {
-		p.observe(s)
-	}
+	_ = p.looks.look(ctx, func(ctx context.Context) error {
+		s, _, err := p.stock.Snapshot(ctx, p.saleID, p.epoch())
+		if err == nil {
+			p.observe(s)
+		}
+		return err
+	})
 }

@@ -48,7 +48,7 @@ func TestProgress_FourTimesASecondWhenChangedElseOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &counter{epoch: 1, served: 5}
 		epoch := int64(1)
-		p := &progress{saleID: "phone", worker: "w", epoch: func() int64 { return epoch }, share: func() float64 { return 70 }, stock: c, hints: c}
+		p := &progress{saleID: "phone", worker: "w", epoch: func() int64 { return epoch }, share: func() float64 { return 70 }, stock: c, hints: c, looks: newPlaces(1)}
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.run(ctx) }()
 

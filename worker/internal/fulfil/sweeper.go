@@ -58,23 +58,37 @@ func (s *sweeper) sweep(ctx context.Context) error {
 }
 
 func (s *sweeper) sweepOnce(ctx context.Context) (n int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
-	defer cancel()
 	e := s.entry.Load()
-	overdue, err := s.stores.Stock.Overdue(ctx, s.saleID, e.Epoch, s.cfg.SweepAfter, sale.MaxHandOver)
+	overdue, err := s.overdue(ctx, e)
 	if err != nil || len(overdue) == 0 {
 		return 0, err
 	}
 	h := sale.HandOver{
 		SaleID: s.saleID, Epoch: e.Epoch, PriceMinor: e.PriceMinor, Currency: e.Currency, Reservations: overdue,
 	}
-	seq, err := s.stores.HandOvers.Publish(ctx, h)
+	seq, err := s.publish(ctx, h)
 	if err != nil {
 		return 0, err
 	}
 	s.metrics.swept.Add(float64(len(overdue)))
 	s.log.Info("reservations swept", "seq", seq, "reservations", len(overdue))
-	return len(overdue), s.stores.Stock.HandedOver(ctx, s.saleID, e.Epoch, ridsOf(overdue))
+	return len(overdue), s.looks.look(ctx, func(ctx context.Context) error {
+		return s.stores.Stock.HandedOver(ctx, s.saleID, e.Epoch, ridsOf(overdue))
+	})
+}
+
+func (s *sweeper) overdue(ctx context.Context, e *sale.Entry) (overdue []sale.Reservation, err error) {
+	err = s.looks.look(ctx, func(ctx context.Context) error {
+		overdue, err = s.stores.Stock.Overdue(ctx, s.saleID, e.Epoch, s.cfg.SweepAfter, sale.MaxHandOver)
+		return err
+	})
+	return overdue, err
+}
+
+func (s *sweeper) publish(ctx context.Context, h sale.HandOver) (seq uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.stores.HandOvers.Publish(ctx, h)
 }
 
 func ridsOf(reservations []sale.Reservation) []string {

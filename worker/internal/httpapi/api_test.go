@@ -82,12 +82,18 @@ func serve(t *testing.T, orders Orders) string {
 
 func serveWith(t *testing.T, orders Orders, provider Provider) string {
 	t.Helper()
+	return serveBacking(t, Backing{Orders: orders, Provider: provider})
+}
+
+func serveBacking(t testing.TB, b Backing) string {
+	t.Helper()
 	verifier, err := auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{key}, Issuer: "shop", Audience: "sluice"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	b.Verifier, b.Now = verifier, func() time.Time { return now }
 	log := slog.New(slog.DiscardHandler)
-	server, err := Listen("127.0.0.1:0", New(verifier, orders, provider, nil, func() time.Time { return now }, log), log)
+	server, err := Listen("127.0.0.1:0", New(b, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +112,7 @@ func serveWith(t *testing.T, orders Orders, provider Provider) string {
 	return "http://" + server.Addr()
 }
 
-func tokenOf(t *testing.T, userID string, issued time.Time) string {
+func tokenOf(t testing.TB, userID string, issued time.Time) string {
 	t.Helper()
 	token, err := auth.Mint(key, "shop", "sluice", userID, sale.Claims{}, issued, time.Hour)
 	if err != nil {

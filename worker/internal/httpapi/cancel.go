@@ -19,7 +19,7 @@ func (a *api) cancelOrder(w http.ResponseWriter, r *http.Request, userID string)
 		bad.write(w)
 		return
 	}
-	order, found, err := a.orders.Cancel(r.Context(), userID, r.PathValue("id"))
+	order, found, err := a.Orders.Cancel(r.Context(), userID, r.PathValue("id"))
 	switch {
 	case err != nil:
 		a.fail(w, r, err)
@@ -49,12 +49,17 @@ func readEmptyObject(w http.ResponseWriter, r *http.Request) *problem {
 // readBody reads a body to its end.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	return body, unread(err, "8 KiB")
+}
+
+// unread says why a body was not read, of which so much may be.
+func unread(err error, most string) *problem {
 	var tooLong *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLong):
-		return nil, tooLarge()
+		return tooLarge(most)
 	case err != nil:
-		return nil, invalidRequest("body", "the body could not be read to its end")
+		return invalidRequest("body", "the body could not be read to its end")
 	}
-	return body, nil
+	return nil
 }

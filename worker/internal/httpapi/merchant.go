@@ -27,7 +27,7 @@ func (a *api) forMerchant(scope sale.Scope, answer func(w http.ResponseWriter, r
 		w.Header().Set("Cache-Control", "no-store")
 		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 		defer cancel()
-		key, err := a.merchants.Admit(ctx, auth.Bearer(r.Header.Values("Authorization")...))
+		key, err := a.Merchants.Admit(ctx, auth.Bearer(r.Header.Values("Authorization")...))
 		switch {
 		case errors.Is(err, merchants.ErrUnknown):
 			unknownMerchant(w)
@@ -46,9 +46,7 @@ func (a *api) failMerchant(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != context.Canceled && a.faults.Allow() {
 		a.log.Warn("merchant keys not read", "error", err)
 	}
-	w.Header().Set("Retry-After", "1")
-	problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
-		Detail: "Your key cannot be checked just now. Try again."}.write(w)
+	unavailable("Your key cannot be checked just now. Try again.").write(w)
 }
 
 func unknownMerchant(w http.ResponseWriter) {

@@ -31,7 +31,7 @@ func (k oneKey) Admit(ctx context.Context, shown string) (sale.MerchantKey, erro
 
 func TestForMerchant_AdmitsByKeyAndScope(t *testing.T) {
 	t.Parallel()
-	a := &api{merchants: oneKey("good"), log: slog.New(slog.DiscardHandler)}
+	a := &api{Backing: Backing{Merchants: oneKey("good")}, log: slog.New(slog.DiscardHandler)}
 	for name, c := range map[string]struct {
 		shown  []string
 		scope  sale.Scope

@@ -38,7 +38,7 @@ func bodyOf(o sale.BuyerOrder) orderBody {
 }
 
 func (a *api) listOrders(w http.ResponseWriter, r *http.Request, userID string) {
-	orders, err := a.orders.OrdersOf(r.Context(), userID, maxOrders)
+	orders, err := a.Orders.OrdersOf(r.Context(), userID, maxOrders)
 	if err != nil {
 		a.fail(w, r, err)
 		return
@@ -53,7 +53,7 @@ func (a *api) listOrders(w http.ResponseWriter, r *http.Request, userID string) 
 }
 
 func (a *api) oneOrder(w http.ResponseWriter, r *http.Request, userID string) {
-	order, found, err := a.orders.OrderOf(r.Context(), userID, r.PathValue("id"))
+	order, found, err := a.Orders.OrderOf(r.Context(), userID, r.PathValue("id"))
 	switch {
 	case err != nil:
 		a.fail(w, r, err)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"sluice/shared/auth"
+	"sluice/shared/pricing"
 	"sluice/shared/sale"
 )
 
@@ -14,13 +15,22 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 
-	Field       string      `json:"field,omitempty"`        // of an invalid request: what is wrong in it
-	OrderStatus sale.Status `json:"order_status,omitempty"` // of an order that cannot be cancelled any more
+	Field       string              `json:"field,omitempty"`        // of an invalid request: what is wrong in it
+	OrderStatus sale.Status         `json:"order_status,omitempty"` // of an order that cannot be cancelled any more
+	CouponID    string              `json:"coupon_id,omitempty"`    // that cannot be had
+	Rejected    []pricing.Rejection `json:"rejected,omitempty"`     // coupons that cannot be used for the cart
+	LineID      string              `json:"line_id,omitempty"`      // of a refund; absent for shipping
+	Left        *int64              `json:"left,omitempty"`         // units that could be refunded
+
+	retryAfter string // seconds; "" when it would not help to ask again
 }
 
 // write answers for this request alone.
 func (p problem) write(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store")
+	if p.retryAfter != "" {
+		w.Header().Set("Retry-After", p.retryAfter)
+	}
 	write(w, "application/problem+json", p.Status, p)
 }
 
@@ -38,9 +48,7 @@ func badSignature(w http.ResponseWriter) {
 
 // notStored asks for the event again: it may be stored all the same, which does no harm.
 func notStored(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
-		Detail: "The event could not be stored just now. Send it again."}.write(w)
+	unavailable("The event could not be stored just now. Send it again.").write(w)
 }
 
 func noSuchOrder(w http.ResponseWriter) {
@@ -65,9 +73,9 @@ func invalidRequest(field, detail string) *problem {
 		Detail: detail, Field: field}
 }
 
-func tooLarge() *problem {
+func tooLarge(most string) *problem {
 	return &problem{Type: "/problems/too-large", Title: "Too large", Status: http.StatusRequestEntityTooLarge,
-		Detail: "A body may have 8 KiB."}
+		Detail: "A body may have " + most + "."}
 }
 
 func notFound(w http.ResponseWriter) {
@@ -81,8 +89,7 @@ func methodNotAllowed(w http.ResponseWriter, allow string) {
 		Detail: "This path takes other methods; see the Allow header."}.write(w)
 }
 
-func unavailable(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
-		Detail: "Your orders cannot be reached just now. Nothing is lost; try again."}.write(w)
+func unavailable(detail string) *problem {
+	return &problem{Type: "/problems/unavailable", Title: "Temporarily unavailable", Status: http.StatusServiceUnavailable,
+		Detail: detail, retryAfter: "1"}
 }

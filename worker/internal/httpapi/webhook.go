@@ -34,7 +34,7 @@ func (a *api) takeEvent(w http.ResponseWriter, r *http.Request) {
 		bad.write(w)
 		return
 	}
-	if err := a.provider.Signatures.Verify(r.Header.Values(auth.SignatureHeader), body, a.now()); err != nil {
+	if err := a.Provider.Signatures.Verify(r.Header.Values(auth.SignatureHeader), body, a.Now()); err != nil {
 		if a.refusals.Allow() {
 			a.log.Warn("webhook refused", "error", err)
 		}
@@ -48,7 +48,7 @@ func (a *api) takeEvent(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTimeout) // whoever hangs up has sent it
 	defer cancel()
-	if err := a.provider.Inbox.PublishPayment(ctx, event); err != nil {
+	if err := a.Provider.Inbox.PublishPayment(ctx, event); err != nil {
 		if a.faults.Allow() {
 			a.log.Error("payment event not stored", "event", event.EventID, "error", err)
 		}
@@ -64,15 +64,11 @@ func (a *api) takeEvent(w http.ResponseWriter, r *http.Request) {
 // readEvent reads a body that is believed.
 func readEvent(body []byte) (sale.PaymentEvent, *problem) {
 	var e sale.PaymentEvent
-	var kind string
-	field, err := strictjson.Object(body, map[string]any{
-		"event_id": &e.EventID, "type": &kind, "order_id": &e.OrderID, "amount": &e.AmountMinor, "currency": &e.Currency,
-		"occurred_at": &e.OccurredAt, "restock": strictjson.Optional(&e.Restock),
-	})
+	field, err := strictjson.Decode(body, &e, "event_id", "type", "order_id", "amount", "currency", "occurred_at")
 	if err != nil {
 		return sale.PaymentEvent{}, invalidRequest(field, err.Error())
 	}
-	e.Type, e.OccurredAt = sale.PaymentType(kind), e.OccurredAt.UTC()
+	e.OccurredAt = e.OccurredAt.UTC()
 	if field, err := e.Validate(); err != nil {
 		return sale.PaymentEvent{}, invalidRequest(field, err.Error())
 	}

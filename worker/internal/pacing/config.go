@@ -1,9 +1,13 @@
 package pacing
 
-import "time"
+import (
+	"time"
 
-// MaxBatch is the most orders that one transaction makes.
-const MaxBatch = 500
+	"sluice/shared/sale"
+)
+
+// MaxBatch is the most orders that one transaction makes: two full hand-overs.
+const MaxBatch = 2 * sale.MaxHandOver
 
 // overhead is what a transaction costs however few orders it makes, in orders: its round
 // trips, its commit. So a database that is short of commits gets fewer and larger

@@ -116,7 +116,7 @@ func (c *Controller) adjust(now time.Time, u Usage) {
 		c.halve(now)
 	case c.judgeSlow(now):
 	case c.state.P90 > c.state.Target:
-		c.breach(now)
+		c.breach(now, u)
 	default:
 		c.grow(now, u)
 	}
@@ -144,19 +144,27 @@ func (c *Controller) headroom() float64 {
 // breach leaves as many in flight as can be over within the target: what they take is
 // mostly their own queue. Where even one at a time is over it, the pace spaces them, a
 // little less than what came through, and the queue runs dry.
-func (c *Controller) breach(now time.Time) {
+func (c *Controller) breach(now time.Time, u Usage) {
 	s := &c.state
-	borne := c.window.borne(now)
-	within := int(float64(s.Consumers) * c.headroom())
-	if within >= 1 {
-		s.Pace = c.bounded(min(s.Pace, cut*borne))
-	} else {
+	borne, within := c.window.borne(now), int(float64(s.Consumers)*c.headroom())
+	s.Pace = c.bounded(min(s.Pace, cut*max(borne, c.guess(u, within))))
+	if within < 1 {
 		c.suspect.breach(s.P90, borne, s.Consumers)
 		c.known = borne
-		s.Pace = c.bounded(min(s.Pace, cut*borne))
 	}
 	s.Consumers = max(1, within)
 	c.held(now)
+}
+
+// guess is what the database might bear, 0 where the window tells. What came through while
+// neither the pace nor the consumers were the limit may be all that there was, such as the
+// first few orders of a sale: full transactions might have taken no longer. Each guess is of
+// fewer consumers, and none is made once one transaction at a time was over the target.
+func (c *Controller) guess(u Usage, within int) float64 {
+	if c.paced || u.Busy || c.known > 0 {
+		return 0
+	}
+	return float64(max(1, within)) * MaxBatch / c.state.P90.Seconds()
 }
 
 func (c *Controller) bounded(pace float64) float64 {

@@ -12,11 +12,15 @@ import (
 
 var start = time.Unix(1000, 0)
 
-// second closes a window of a second with n transactions of the same latency.
+// second closes a window of a second with n full transactions of the same latency.
 func second(c *Controller, now time.Time, n int, latency time.Duration, u Usage) time.Time {
+	return secondOf(c, now, n, MaxBatch, latency, u)
+}
+
+func secondOf(c *Controller, now time.Time, n, orders int, latency time.Duration, u Usage) time.Time {
 	for i := range n {
 		at := now.Add(time.Duration(i+1) * time.Second / time.Duration(n))
-		c.Ended(at, Sample{Began: at.Add(-latency), Latency: latency, Cost: MaxBatch})
+		c.Ended(at, Sample{Began: at.Add(-latency), Latency: latency, Cost: Cost(orders)})
 	}
 	now = now.Add(time.Second)
 	c.Tick(now, u)
@@ -102,6 +106,51 @@ func TestController_FromWindowToWindow(t *testing.T) {
 	}
 }
 
+func TestController_WhatCameThroughInSmallTransactions(t *testing.T) {
+	t.Parallel()
+	const slow, orders = 60 * time.Millisecond, 20
+	config := bounds
+	config.Floor = 1
+	for name, test := range map[string]struct {
+		n     int
+		usage Usage
+		pace  float64
+	}{
+		"all that the database bears, of consumers that are all busy": {133, Usage{Busy: true, Peak: 8}, cut * 133 * Cost(orders)},
+		"maybe all that there was, of consumers that are idle":        {20, Usage{Peak: 2}, cut * 6 * MaxBatch / slow.Seconds()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := NewController(config, start)
+			c.state.Consumers = config.ConsumersMax
+			secondOf(c, start, test.n, orders, slow, test.usage)
+			if s := c.state; s.Consumers != 6 || s.Pace > 1.01*test.pace || s.Pace < 0.99*test.pace {
+				t.Errorf("%+v, want pace %.0f and 6 consumers", s, test.pace)
+			}
+		})
+	}
+}
+
+// The first few orders of a sale came through slowly, and so does all that follows.
+func TestController_ASlowDatabaseIsLeftWithWhatItBore(t *testing.T) {
+	t.Parallel()
+	const slow = 150 * time.Millisecond
+	c := NewController(bounds, start)
+	now := secondOf(c, start, 6, 20, slow, Usage{Peak: 1})
+	if c.state.Pace < 2000 {
+		t.Fatalf("pace %.0f after the first orders, which say little", c.state.Pace)
+	}
+	for range 4 {
+		now = secondOf(c, now, 6, 20, slow, Usage{Busy: true})
+		if c.state.LimitedBy == LimitLatency {
+			break
+		}
+	}
+	if s := c.state; s.LimitedBy != LimitLatency || s.Pace > 1.01*6*Cost(20) {
+		t.Errorf("%+v, and %.0f a second came through", s, 6*Cost(20))
+	}
+}
+
 func TestController_ErrorsHalveIt(t *testing.T) {
 	t.Parallel()
 	c := NewController(bounds, start)
@@ -109,11 +158,11 @@ func TestController_ErrorsHalveIt(t *testing.T) {
 		c.Ended(start.Add(time.Duration(i)*50*time.Millisecond), Sample{Began: start, Latency: time.Millisecond, Cost: MaxBatch})
 	}
 	c.Ended(start.Add(time.Second), Sample{Began: start, Latency: 5 * time.Second, Failed: true})
-	if !c.Tick(start.Add(time.Second), Usage{}) || c.state.LimitedBy != LimitErrors || c.state.Pace != 5000 {
+	if !c.Tick(start.Add(time.Second), Usage{}) || c.state.LimitedBy != LimitErrors || c.state.Pace != deepCut*20*MaxBatch {
 		t.Fatalf("%+v", c.state)
 	}
 	c.Ended(start.Add(2*time.Second), Sample{Began: start, Latency: 7 * time.Second, Failed: true}) // of the same time
-	if c.Tick(start.Add(4*time.Second), Usage{}); c.state.Pace != 5000 {
+	if c.Tick(start.Add(4*time.Second), Usage{}); c.state.Pace != deepCut*20*MaxBatch {
 		t.Fatalf("cut twice for one fault: %+v", c.state)
 	}
 }
@@ -126,6 +175,29 @@ func TestController_OneTimeoutAloneHalvesThePaceAndNoMore(t *testing.T) {
 	c.Ended(now.Add(20*time.Second), Sample{Began: now, Latency: 20 * time.Second, Failed: true})
 	if c.Tick(now.Add(20*time.Second), Usage{}); c.state.Pace != before/2 || c.state.LimitedBy != LimitErrors {
 		t.Errorf("%+v, pace %v before", c.state, before)
+	}
+}
+
+// The machine is busy as a sale opens, so that transactions take long, however few orders
+// are there to make.
+func TestController_TheFirstOrdersOfASaleDoNotSayWhatTheDatabaseBears(t *testing.T) {
+	t.Parallel()
+	const slow = 150 * time.Millisecond
+	c := NewController(bounds, start)
+	now := start.Add(3 * time.Second)
+	for range 3 {
+		now = now.Add(slow)
+		c.Ended(now, Sample{Began: now.Add(-slow), Latency: slow, Cost: Cost(20)})
+	}
+	c.Tick(now, Usage{Peak: 1})
+	if pace, full := c.state.Pace, MaxBatch/slow.Seconds(); pace < cut*full-1 || c.state.Consumers != 1 {
+		t.Errorf("pace %.0f with %d consumers, want %.0f: full transactions, one after the other", pace, c.state.Consumers, cut*full)
+	}
+	for range 4 { // what came through does, once as many orders are there as the pace allows
+		now = second(c, now, 2, slow, Usage{Busy: true})
+	}
+	if pace := c.state.Pace; pace > 2*MaxBatch {
+		t.Errorf("pace %.0f, and 2 full transactions a second came through", pace)
 	}
 }
 

@@ -23,9 +23,12 @@ func (p *Pacer) Collector() *Collector {
 		of("sluice_pace_orders_per_second", "Orders a second that this worker allows itself.", func(s State) float64 { return s.Pace }),
 		of("sluice_pace_p90_seconds", "P90 of the order transactions of the last window.", func(s State) float64 { return s.P90.Seconds() }),
 		of("sluice_pace_target_seconds", "What it should be; more than configured while the database is slow.", func(s State) float64 { return s.Target.Seconds() }),
+		of("sluice_pace_floor_orders_per_second", "Least orders a second that this worker allows itself.", func(s State) float64 { return s.Floor }),
+		of("sluice_pace_ceiling_orders_per_second", "Most orders a second that this worker allows itself.", func(s State) float64 { return s.Ceiling }),
 		of("sluice_pace_paused", "1 while operators have stopped the writing of orders.", func(s State) float64 { return one(s.Paused) }),
 		of("sluice_consumers", "Order transactions that may be in flight now.", func(s State) float64 { return float64(s.Consumers) }),
 		of("sluice_consumers_max", "Most that may ever be.", func(s State) float64 { return float64(s.ConsumersMax) }),
+		of("sluice_order_batch_max", "Most reservations in one order transaction.", func(State) float64 { return MaxBatch }),
 		of("sluice_workers_wanted", "Workers that would serve what waits within the promise, at this one's rate.",
 			func(s State) float64 { return float64(s.WorkersWanted) }),
 	}, limit: prometheus.NewDesc("sluice_pace_limited_by", "1 for what keeps this worker from making orders faster.", []string{"limit"}, nil)}

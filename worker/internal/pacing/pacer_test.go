@@ -356,6 +356,7 @@ func TestCollector_HasEveryLimitAndOneThatHolds(t *testing.T) {
 	}
 	for name, want := range map[string]float64{
 		"sluice_pace_orders_per_second": 100_000, "sluice_pace_p90_seconds": 0, "sluice_pace_target_seconds": 0.05, "sluice_pace_limited_by": 1,
+		"sluice_pace_floor_orders_per_second": 100, "sluice_pace_ceiling_orders_per_second": 100_000, "sluice_order_batch_max": MaxBatch,
 		"sluice_pace_paused": 0, "sluice_consumers": 2, "sluice_consumers_max": 8, "sluice_workers_wanted": 1,
 	} {
 		if value, ok := got[name]; !ok || value != want {

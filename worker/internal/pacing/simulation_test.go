@@ -26,7 +26,7 @@ type database struct {
 }
 
 func newDatabase() *database {
-	return &database{perTx: 4 * time.Millisecond, perOrder: 60 * time.Microsecond, cores: 2, noise: rand.New(rand.NewPCG(1, 2))}
+	return &database{perTx: 4 * time.Millisecond, perOrder: 30 * time.Millisecond / MaxBatch, cores: 2, noise: rand.New(rand.NewPCG(1, 2))}
 }
 
 func (d *database) commit(at time.Time, orders int) (done time.Time) {

@@ -6,6 +6,8 @@ import "time"
 type State struct {
 	Paused        bool          // by an operator
 	Pace          float64       // orders per second that the worker allows itself
+	Floor         float64       // the least that it ever does
+	Ceiling       float64       // the most that it ever does
 	P90           time.Duration // of order transactions in the last window; 0 before the first
 	Target        time.Duration // of it; above the configured one while the database is slow
 	LimitedBy     Limit
@@ -21,7 +23,7 @@ func (p *Pacer) State() State {
 	defer p.mu.Unlock()
 	s := p.controller.state
 	return State{
-		Paused: p.paused, Pace: s.Pace, P90: s.P90, Target: s.Target, LimitedBy: s.LimitedBy,
+		Paused: p.paused, Pace: s.Pace, Floor: p.cfg.Floor, Ceiling: p.cfg.Ceiling, P90: s.P90, Target: s.Target, LimitedBy: s.LimitedBy,
 		Consumers: s.Consumers, ConsumersMax: p.cfg.ConsumersMax, InFlight: p.turns.running(), WorkersWanted: p.wanted,
 	}
 }

@@ -24,12 +24,16 @@ const (
 	SurplusNew     = "surplus_rejected" // sold by Redis and rejected by Postgres since the last run
 	RefundOwed     = "refund_owed"      // payments that somebody has to give back
 	PaymentStuck   = "payment"          // payment events that nobody applies
+	CouponsUnread  = "coupons_unread"   // whatever is wrong with coupons is not found
+	CouponRows     = "coupon_rows"      // template, orders, coupons and their events disagree
+	CouponLock     = "coupon_lock"      // locks that outlive their deadline
+	CouponLedger   = "coupon_ledger"    // the ledger does not bear what orders were told
 )
 
 // Kinds are all kinds of findings.
 func Kinds() []string {
 	return []string{StockHigh, StockLow, SoldOutFlag, TotalDiffers, HeldRows, NotInRedis, HandOffStuck, NoOutcome, ReleaseStuck, UnshownStuck, DeadLetterOpen, SurplusNew,
-		RefundOwed, PaymentStuck}
+		RefundOwed, PaymentStuck, CouponsUnread, CouponRows, CouponLock, CouponLedger}
 }
 
 // judge says what is wrong by one look. What counts only once it has lasted is a
@@ -45,6 +49,7 @@ func judge(l look, last sale.Reconciliation, stuckAfter time.Duration) []sale.Fi
 	j.certain(PaymentStuck, h.PaymentsStuck, "%d payment events are not applied after %v", h.PaymentsStuck, paymentTakes*stuckAfter)
 	j.aged(ReleaseStuck, h.Unapplied, h.OldestUnapplied, "%d releases are not applied, the oldest for %v", h.Unapplied, h.OldestUnapplied.Round(time.Second))
 	j.lasting(UnshownStuck, h.Unshown, h.OldestUnshown, 1, "%d orders are not shown on their tickets, order %s for one", h.Unshown, h.OldestUnshown)
+	j.judgeCoupons(l.coupons)
 	if h.Entry.Rebuilding {
 		return j.findings // Redis is nobody's business but the rebuild's
 	}

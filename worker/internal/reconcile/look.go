@@ -14,7 +14,9 @@ import (
 type look struct {
 	at       time.Time
 	holdings sale.Holdings // the second reading
-	inRedis  bool          // the sale is live there at its epoch; else snapshot is nothing
+	coupons  sale.CouponEvidence
+	unread   error // why there is nothing about coupons
+	inRedis  bool  // the sale is live there at its epoch; else snapshot is nothing
 	snapshot sale.Snapshot
 	handOff  sale.HandOff
 	idle     bool // every hand-over is acknowledged

@@ -16,6 +16,7 @@ const (
 	looks       = 3                      // that must agree before a finding is one
 	lookPause   = 100 * time.Millisecond // between two of them
 	lookWithin  = 30 * time.Second       // of one: it counts a sale's rows
+	couponsIn   = 10 * time.Second       // of what is read about coupons
 	callWithin  = 2 * time.Second        // of anything else
 	runWithin   = 10 * time.Minute       // of all sales
 	busyPause   = 100 * time.Millisecond // before RunNow looks again whether another run is over
@@ -30,6 +31,8 @@ const Reconciled = "worker.reconciled"
 type rows interface {
 	Entries(ctx context.Context) ([]sale.Entry, error)
 	Holdings(ctx context.Context, saleID string, stuckAfter time.Duration) (sale.Holdings, error)
+	// CouponHoldings is about the template's coupons.
+	CouponHoldings(ctx context.Context, saleID string) (sale.CouponEvidence, error)
 	LockReconciliation(ctx context.Context) (unlock func(), err error)
 	// BeginReconciliation returns 0 when a run began less than apart ago.
 	BeginReconciliation(ctx context.Context, apart time.Duration) (run int64, err error)
@@ -172,7 +175,7 @@ func (r *Reconciler) run(ctx context.Context, apart time.Duration) (run int64, e
 		if e.Epoch == 0 || e.Retired {
 			continue
 		}
-		if err := r.sale(ctx, run, e.ID); err != nil {
+		if err := r.sale(ctx, run, e); err != nil {
 			faults = append(faults, err)
 		}
 		if ctx.Err() != nil {
@@ -183,12 +186,12 @@ func (r *Reconciler) run(ctx context.Context, apart time.Duration) (run int64, e
 }
 
 // sale reconciles one sale.
-func (r *Reconciler) sale(ctx context.Context, run int64, saleID string) error {
-	last, err := r.rows.LastReconciliation(ctx, saleID)
+func (r *Reconciler) sale(ctx context.Context, run int64, e sale.Entry) error {
+	last, err := r.rows.LastReconciliation(ctx, e.ID)
 	if err != nil {
 		return err
 	}
-	l, findings, err := r.certain(ctx, saleID, last)
+	l, findings, err := r.certain(ctx, e, last)
 	if err != nil {
 		return err
 	}
@@ -205,7 +208,9 @@ func (r *Reconciler) sale(ctx context.Context, run int64, saleID string) error {
 }
 
 // certain looks until as many looks as it takes say the same, and only that is found.
-func (r *Reconciler) certain(ctx context.Context, saleID string, last sale.Reconciliation) (l look, findings []sale.Finding, err error) {
+// Coupons are read once: what Postgres says of them is as of one moment.
+func (r *Reconciler) certain(ctx context.Context, e sale.Entry, last sale.Reconciliation) (l look, findings []sale.Finding, err error) {
+	coupons, unread := r.coupons(ctx, e)
 	for n := range looks {
 		if n > 0 {
 			if len(findings) == 0 {
@@ -217,9 +222,10 @@ func (r *Reconciler) certain(ctx context.Context, saleID string, last sale.Recon
 			case <-time.After(lookPause):
 			}
 		}
-		if l, err = r.look(ctx, saleID); err != nil {
+		if l, err = r.look(ctx, e.ID); err != nil {
 			return l, nil, err
 		}
+		l.coupons, l.unread = coupons, unread
 		seen := judge(l, last, r.cfg.StuckAfter)
 		if n == 0 {
 			findings = seen

@@ -3,7 +3,7 @@ import { onLanguage, say } from './language.js';
 import { beginSession, onSession, session } from './session.js';
 import { keep, refresh, resync, sales, stateOf } from './sales.js';
 import { attempts, buy, forgetAttempts, lookUp, onAttempt, pending, verdicts } from './attempt.js';
-import { awaited, forget, onTicket, salesWithTickets, ticketsOf } from './tickets.js';
+import { awaited, forget, onTicket, payable, salesWithTickets, ticketsOf } from './tickets.js';
 import { endAll, follow, wake } from './follow.js';
 import { canPay, onPayment, payments } from './pay.js';
 import { askName, listenForSignIn, wordSignIn } from './signin.js';
@@ -45,7 +45,7 @@ const showOne = (id) => {
 // titleOfTab tells who looks at another tab that something is to be done here.
 function titleOfTab() {
   const all = salesWithTickets().flatMap(ticketsOf);
-  const first = all.find((t) => t.status === 'confirmed' && !t.gone) ?? all.find((t) => t.status === 'queued' && !t.gone);
+  const first = all.find(payable) ?? all.find((t) => t.status === 'queued' && !t.gone);
   const title = first ? `${say(`status.${first.status}`)} · ${say('page.title')}` : say('page.title');
   if (document.title !== title) document.title = title;
 }

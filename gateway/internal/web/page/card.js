@@ -1,5 +1,5 @@
 // One sale: what it is, when it opens, the button, and what the buyer has of it.
-import { has, say } from './language.js';
+import { has, ofKind, say } from './language.js';
 import { money, moment, span } from './format.js';
 import { known, now } from './clock.js';
 import { stateOf } from './sales.js';
@@ -31,7 +31,7 @@ export class Card {
     this.trying = el('div', { class: 'trying' }, el('strong'), el('p', { class: 'soft' }), el('p', { class: 'soft', 'aria-live': 'off' }), el('button', { type: 'button', class: 'quiet' }));
     this.verdict = el('div', { class: 'verdict', id: `${id}-verdict` }, el('h3'), el('p'), el('button', { type: 'button', class: 'quiet' }));
     this.mine = el('div', { class: 'mine' });
-    this.element = el('article', { class: 'card', 'aria-labelledby': this.title.id, 'data-sale': sale.id }, this.art,
+    this.element = el('article', { class: 'card', 'aria-labelledby': this.title.id, 'data-sale': sale.id, 'data-kind': sale.kind }, this.art,
       el('div', { class: 'body' }, el('div', { class: 'head' }, this.title, this.state), this.price, this.facts, this.mine, this.trying, this.verdict,
         el('div', { class: 'action' }, this.opening, this.countdown.element, this.buy, this.why)));
     this.buy.onclick = () => { if (this.buy.getAttribute('aria-disabled') !== 'true') onBuy(this.sale); };
@@ -39,13 +39,18 @@ export class Card {
     this.verdict.lastChild.onclick = () => { verdicts.delete(this.sale.id); this.show(this.sale); (this.buy.hidden ? focus(this.title) : this.buy.focus()); };
   }
 
+  // say is as in language.js, in the words for what is sold.
+  say(key, values) {
+    return say(ofKind(this.sale.kind, key), values);
+  }
+
   show(sale) {
     this.sale = sale;
     const focused = this.element.contains(document.activeElement) ? document.activeElement : null;
     put(this.title, sale.title);
     put(this.art.firstChild, [...sale.title.trim().replace(/^(the|a|an) /i, '')][0]?.toUpperCase() ?? '');
-    put(this.price, money(sale.price, sale.currency));
-    put(this.facts.children[1], say('sale.limit', { n: sale.per_user_limit }));
+    put(this.price, sale.kind === 'coupon' ? say('coupon') : money(sale.price, sale.currency));
+    put(this.facts.children[1], this.say('sale.limit', { n: sale.per_user_limit }));
     this.showTickets();
     this.showTrying();
     this.showVerdict();
@@ -63,10 +68,10 @@ export class Card {
     const state = stateOf(this.sale), before = this.before;
     this.before = state;
     set(this.element, 'data-state', state);
-    put(this.state, say(`state.${state}`));
+    put(this.state, this.say(`state.${state}`));
     const stock = state === 'open'; // of a paused one, such as in a rebuild, it says little
     set(this.facts.firstChild, 'data-left', this.sale.availability);
-    put(this.facts.firstChild, stock ? say(`availability.${this.sale.availability}`) : '');
+    put(this.facts.firstChild, stock ? this.say(`availability.${this.sale.availability}`) : '');
     this.facts.firstChild.hidden = !stock;
     put(this.facts.lastChild, this.window(state));
     if (before && before !== state) this.tell(before, state);
@@ -82,9 +87,9 @@ export class Card {
 
   tell(before, state) {
     const title = this.sale.title;
-    if (state === 'open') announce(say(before === 'sold_out' ? 'sale.returned' : 'sale.now', { title }));
-    if (state === 'sold_out' && !verdicts.has(this.sale.id)) announce(say('sale.soldout', { title }));
-    if (state === 'paused') announce(say('sale.paused', { title }));
+    if (state === 'open') announce(this.say(before === 'sold_out' ? 'sale.returned' : 'sale.now', { title }));
+    if (state === 'sold_out' && !verdicts.has(this.sale.id)) announce(this.say('sale.soldout', { title }));
+    if (state === 'paused') announce(this.say('sale.paused', { title }));
   }
 
   // showButton offers to buy where that can lead to something.
@@ -95,11 +100,11 @@ export class Card {
     this.buy.hidden = (full && !attempt) || this.sale.gone || state === 'closed' || (held > 0 && state !== 'open' && !attempt);
     const words = attempt ? (attempt.phase === 'sending' ? 'buy.sending' : 'buy.waiting') : state === 'scheduled' || late ? 'buy.scheduled'
       : state === 'open' ? (held > 0 ? 'buy.another' : verdict ? 'buy.again' : 'buy') : `state.${state}`;
-    put(this.buy.firstChild, say(words));
+    put(this.buy.firstChild, this.say(words));
     put(this.buy.lastChild, ` – ${this.sale.title}`);
     set(this.buy, 'aria-disabled', attempt || state !== 'open' || late ? 'true' : null);
     const more = this.sale.gone ? 'sale.gone' : has(`state.${state}.more`) && !attempt && !verdict && held === 0 ? `state.${state}.more` : null;
-    put(this.why, more ? say(more) : '');
+    put(this.why, more ? this.say(more) : '');
     this.why.hidden = !more;
   }
 
@@ -109,8 +114,8 @@ export class Card {
     this.trying.hidden = quiet;
     if (quiet) return;
     const name = a.why === 'unknown' ? 'buy.unknown' : `problem.${a.why}`;
-    put(this.trying.children[0], a.phase === 'asking' ? say('buy.asking') : say(has(name) ? name : 'problem.other'));
-    put(this.trying.children[1], a.phase === 'asking' ? '' : say(has(`${name}.more`) ? `${name}.more` : 'problem.unavailable.more'));
+    put(this.trying.children[0], a.phase === 'asking' ? say('buy.asking') : this.say(has(name) ? name : 'problem.other'));
+    put(this.trying.children[1], a.phase === 'asking' ? '' : this.say(has(`${name}.more`) ? `${name}.more` : 'problem.unavailable.more'));
     put(this.trying.children[3], say('buy.stop'));
     if (a.phase === 'waiting' && this.saidWhy !== a.why) announce(`${this.sale.title}: ${this.trying.children[0].textContent}. ${this.trying.children[1].textContent}`);
     this.saidWhy = a.why;
@@ -123,7 +128,7 @@ export class Card {
       this.judged = null;
       return;
     }
-    const [title, more] = wordsOf(v);
+    const [title, more] = wordsOf(v, (key) => this.say(key));
     put(this.verdict.children[0], title);
     put(this.verdict.children[1], more);
     put(this.verdict.children[2], say('buy.dismiss'));
@@ -172,7 +177,7 @@ export class Card {
 }
 
 // wordsOf a verdict, its title and what to do; the shop's own where the page has none.
-function wordsOf(v) {
+function wordsOf(v, say) {
   if (v.problem === 'stopped') return [say('buy.stop'), say('buy.stopped')];
   if (v.problem === 'replay') return [say('tickets.mine'), say('buy.replay')];
   const name = `problem.${v.problem}`;

@@ -24,6 +24,9 @@ export function choose(l) {
 
 export const has = (key) => key in WORDS[chosen];
 
+// ofKind is the sentence for a kind of sale: of coupons there are some of their own.
+export const ofKind = (kind, key) => (kind === 'coupon' && (has(`coupon.${key}`) || has(`coupon.${key}.other`)) ? `coupon.${key}` : key);
+
 // say puts values into a sentence. With n the sentence may have a form for one.
 export function say(key, values = {}) {
   const words = WORDS[chosen];

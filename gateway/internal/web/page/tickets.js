@@ -7,7 +7,9 @@ export const ticketsOf = (sale) => [...(bySale.get(sale)?.values() ?? [])].sort(
 export const salesWithTickets = () => [...bySale.keys()].filter((id) => bySale.get(id).size > 0);
 
 export const live = (t) => !t.gone && ['queued', 'confirmed', 'paid'].includes(t.status);
-export const awaited = (t) => !t.gone && (t.status === 'queued' || t.status === 'confirmed');
+// payable is an order that awaits its payment: a coupon that is confirmed awaits nothing.
+export const payable = (t) => !t.gone && t.status === 'confirmed' && !t.coupon_id;
+export const awaited = (t) => !t.gone && (t.status === 'queued' || payable(t));
 
 // take keeps what an answer says of a ticket, unless something newer is known.
 export function take(t) {

@@ -1,13 +1,14 @@
 // One ticket of the buyer: its place, its time to pay, how it ended.
-import { has, say } from './language.js';
+import { has, ofKind, say } from './language.js';
 import { expected, money, moment, span } from './format.js';
 import { now } from './clock.js';
 import { announce } from './announce.js';
 import { Countdown } from './countdown.js';
 import { el, focus, put, set } from './dom.js';
 import { canPay, pay, payments } from './pay.js';
+import { payable } from './tickets.js';
 
-const steps = ['queued', 'confirmed', 'paid'];
+const steps = ['queued', 'confirmed', 'paid']; // a coupon is there at the second
 
 export class TicketView {
   constructor(id) {
@@ -33,15 +34,17 @@ export class TicketView {
   show(t, sale) {
     const before = this.ticket;
     this.ticket = t;
+    const words = (key) => say(ofKind(sale.kind, key));
     const status = t.gone ? 'gone' : t.status;
     set(this.element, 'data-status', status);
-    put(this.title, t.gone ? say(`problem.${t.gone}`) : say(`status.${t.status}`));
-    put(this.more, t.gone ? say(`problem.${t.gone}.more`) : t.reason && has(`reason.${t.reason}`) ? say(`reason.${t.reason}`) : say(`status.${t.status}.more`));
-    this.showSteps(t);
+    set(this.element, 'data-coupon', t.coupon_id ? '' : null);
+    put(this.title, words(t.gone ? `problem.${t.gone}` : `status.${t.status}`));
+    put(this.more, words(t.gone ? `problem.${t.gone}.more` : t.reason && has(`reason.${t.reason}`) ? `reason.${t.reason}` : `status.${t.status}.more`));
+    this.showSteps(t, sale);
     this.showQueue(t);
     this.showPayment(t);
-    put(this.order, t.order_id ? `${say('pay.order')} ${t.order_id}` : '');
-    this.order.hidden = !t.order_id;
+    put(this.order, t.coupon_id ? `${say('coupon.number')} ${t.coupon_id}` : t.order_id ? `${say('pay.order')} ${t.order_id}` : '');
+    this.order.hidden = !t.order_id && !t.coupon_id;
     put(this.trouble, t.trouble ? `${say(has(`problem.${t.trouble}`) ? `problem.${t.trouble}.more` : 'link.lost.more')} ${say('trouble.stale')}` : '');
     this.trouble.hidden = !t.trouble;
     if (before && (before.status !== t.status || before.gone !== t.gone)) this.tell(t, sale);
@@ -53,12 +56,13 @@ export class TicketView {
     if (this.element.contains(document.activeElement)) focus(this.title);
   }
 
-  showSteps(t) {
-    const at = steps.indexOf(t.status);
+  showSteps(t, sale) {
+    const at = steps.indexOf(t.status), last = sale.kind === 'coupon' ? 1 : 2;
     this.steps.hidden = at < 0 || Boolean(t.gone);
     [...this.steps.children].forEach((li, i) => {
-      put(li, say(`step.${steps[i]}`));
-      set(li, 'data-done', i < at || t.status === 'paid' ? '' : null);
+      put(li, say(ofKind(sale.kind, `step.${steps[i]}`)));
+      li.hidden = i > last;
+      set(li, 'data-done', i < at || at === last ? '' : null);
       set(li, 'aria-current', i === at ? 'step' : null);
     });
   }
@@ -86,9 +90,8 @@ export class TicketView {
   }
 
   showPayment(t) {
-    const awaits = t.status === 'confirmed' && !t.gone;
-    this.payment.hidden = !awaits;
-    if (!awaits) return;
+    this.payment.hidden = !payable(t);
+    if (!payable(t)) return;
     const payment = payments.get(t.order_id), amount = money(t.amount, t.currency);
     this.pay.hidden = !canPay;
     put(this.pay, payment === 'sending' ? say('pay.paying') : say('pay.now', { amount }));
@@ -98,7 +101,7 @@ export class TicketView {
 
   tick(sale) {
     const t = this.ticket;
-    if (t.status !== 'confirmed' || t.gone) return;
+    if (!payable(t)) return;
     const until = Date.parse(t.pay_by), left = this.countdown.show(until, say('pay.left'));
     const over = left <= 0;
     put(this.left, over ? say('pay.over') : `${say('pay.left')} · ${say('pay.by', { time: moment(until, now()) })}`);
