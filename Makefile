@@ -10,10 +10,10 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo test long up bench pace slow lint clean
+.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate pace slow chaos matrix mutants soak compare lint clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing: redis-server, Postgres, a C compiler, Chromium, nats-server and promtool in bin/
 	@scripts/setup.sh $(NATS_SERVER_VERSION)
@@ -34,8 +34,14 @@ demo: setup build ## Run a whole flash sale on real servers, and audit it
 up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKERS=1 SALES=file)
 	bin/loadtest up -gateways $(GATEWAYS) -workers $(WORKERS) -sales $(SALES)
 
+attack: setup build ## Send what looks like a sale to a stack, and audit it, into out/attack
+	bin/loadtest attack
+
 bench: setup build ## Measure what a second holds, beside baselines, into out/bench
 	bin/loadtest bench
+
+calibrate: setup build ## Find the rate that a stack bears, recommend limits of admission and try them out, into out/calibrate
+	bin/loadtest calibrate
 
 pace: setup build ## Measure whether workers find the right pace, into out/pace
 	bin/loadtest pace
@@ -43,19 +49,44 @@ pace: setup build ## Measure whether workers find the right pace, into out/pace
 slow: setup build ## Measure what honest clients notice of 10,000 slow ones, into out/slow
 	bin/loadtest slow
 
+chaos: setup build ## Break running sales row by row of the matrix of faults, with three seeds, into out/chaos
+	bin/loadtest chaos -seeds 3
+
+matrix: build ## Put what the last make chaos found into docs/reliability.md
+	bin/loadtest matrix -into docs/reliability.md
+
+mutants: setup build ## Take protections away, one at a time, and see that a row of the matrix notices, into out/mutants
+	bin/loadtest mutants
+
+# For how long `make soak` sells.
+MINUTES ?= 30
+
+soak: setup build ## Sell for long at half of what the stack bears, while something breaks every minute, into out/soak (MINUTES=30)
+	bin/loadtest soak -minutes $(MINUTES)
+
+compare: setup build ## Sell goods and give out coupons beside other ways to do it, on the same stores, into out/compare
+	bin/loadtest compare
+
+# The packages whose tests take longest begin first: the others fill what they leave.
+PACKAGES := sluice/worker sluice/loadtest work
+
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.
 GORACE ?= atexit_sleep_ms=50
 
+# Built as the tests are, so that nothing is compiled twice; figures are had without -race.
+benchmarks: setup ## Run every benchmark of the parts once, on real servers, to see that it still runs
+	CGO_ENABLED=1 GORACE=$(GORACE) go test -race -run '^$$' -bench . -benchtime 1x -benchmem -timeout=5m $$(scripts/benchmarks.sh $(MODULES))
+
 test: setup build-race ## Run all tests with the race detector, on real servers, then fuzz every target for 5 s
-	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=11m work
+	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=15m $(PACKAGES)
 	scripts/fuzz.sh 5s $(MODULES)
 
 # For how long `make long` fuzzes each target.
 FUZZTIME ?= 60s
 
 long: setup build-race ## Run all tests at full size, then fuzz every target (FUZZTIME=60s)
-	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=90m work
+	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=90m $(PACKAGES)
 	scripts/fuzz.sh $(FUZZTIME) $(MODULES)
 
 lint: ## Check style, import rules and modules

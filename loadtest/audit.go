@@ -32,7 +32,7 @@ func auditCommand(ctx context.Context, args []string, getenv func(string) string
 	}
 	info, err := stack.ReadInfo(*stackFile)
 	if err != nil {
-		return err
+		return service.UsageErrorf("-stack (SLUICE_STACK): %v", err)
 	}
 	log, err := service.NewLogger(stderr, "audit", "warn")
 	if err != nil {

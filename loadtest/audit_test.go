@@ -55,6 +55,17 @@ func TestAudit_SoldSalePasses(t *testing.T) {
 	}
 }
 
+// Without a URL a client would look for a database in the environment.
+func TestAudit_AStackFileWithoutStoresIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), stack.InfoFile)
+	must(t, os.WriteFile(path, []byte(`{"redis": {"url": "redis://127.0.0.1:1"}}`), 0o600))
+	err := run(t.Context(), []string{"audit", "-stack", path}, noEnv, new(bytes.Buffer), new(bytes.Buffer))
+	if err == nil || !strings.Contains(err.Error(), "lacks nats.url, postgres.url") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAudit_UnknownSaleIsAnError(t *testing.T) {
 	t.Parallel()
 	s := sell(t)

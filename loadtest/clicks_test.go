@@ -116,6 +116,11 @@ func TestClicks_AKeyIsOneTicketAndNobodyHasMoreThanTheLimit(t *testing.T) {
 		fmt.Fprintf(&file, "  - {id: %s, total: %d, price: 100, per_user_limit: %d, opens_at: %s, closes_at: %s}\n",
 			c.id, c.stock, clicksLimit, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
 	}
+	histories := seeds / 2
+	for seed := range histories {
+		fmt.Fprintf(&file, "  - {id: history-%d, total: %d, price: 100, per_user_limit: %d, opens_at: %s, closes_at: %s}\n",
+			seed, historyStock, historyLimit, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(time.Hour)))
+	}
 	s := openFile(ctx, t, file.String(), 4, stack.Config{Gateways: 2, Workers: 1})
 	transport := &http.Transport{MaxIdleConnsPerHost: 4 * clicksOfUser}
 	defer transport.CloseIdleConnections()
@@ -129,6 +134,9 @@ func TestClicks_AKeyIsOneTicketAndNobodyHasMoreThanTheLimit(t *testing.T) {
 		}) {
 			return
 		}
+	}
+	for seed := range histories {
+		s.linearizable(ctx, seed, &http.Client{Transport: transport, Timeout: 20 * time.Second})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -35,6 +34,9 @@ func demoCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}
+	if err := checkOut(*out); err != nil {
+		return err
+	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
@@ -42,17 +44,7 @@ func demoCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err != nil {
 		return err
 	}
-	if err := rep.Write(*out); err != nil {
-		return err
-	}
-	if err := demo.Print(stdout, rep); err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(*out, "report.html")) // Print would have failed
-	if !rep.Verdict.Pass {
-		return errVerdict
-	}
-	return nil
+	return conclude(rep, *out, stdout, func(w io.Writer) error { return demo.Print(w, rep) })
 }
 
 // demonstrate runs the demonstration between the start of a stack and its end.
@@ -73,7 +65,7 @@ func demonstrate(ctx context.Context, out, bin string, log *slog.Logger, stdout 
 	}
 	defer stores.Close() // it only read
 	target := demo.Target{
-		SaleID: demoSale, OpensAt: opensAt, Stores: stores,
+		SaleID: demoSale, OpensAt: opensAt, Stores: stores, Stack: running.Info,
 		JWTKey: []byte(info.Secrets.JWTHS256), JWTIssuer: info.Secrets.JWTIssuer, JWTAudience: info.Secrets.JWTAudience,
 	}
 	for _, g := range info.Gateways {
@@ -88,8 +80,8 @@ func startForSale(ctx context.Context, out, bin string, log *slog.Logger, stdout
 	for _, patience := range demoStarts {
 		fmt.Fprintf(stdout, "starting Redis, NATS, Postgres, %d gateways and a worker\n", demoGateways) // a lost line of progress changes nothing
 		opensAt := time.Now().Add(patience + demo.Lead()).Truncate(time.Millisecond)
-		sales := filepath.Join(out, "sales.yaml")
-		if err := writeSales(sales, opensAt); err != nil {
+		sales, err := writeSales(out, demoSales(opensAt))
+		if err != nil {
 			return nil, opensAt, err
 		}
 		running, err := stack.Start(ctx, stack.Config{Gateways: demoGateways, Workers: 1, SalesFile: sales, OutDir: out, BinDir: bin, Log: log})
@@ -106,9 +98,9 @@ func startForSale(ctx context.Context, out, bin string, log *slog.Logger, stdout
 	return nil, time.Time{}, fmt.Errorf("cannot start a stack within %s", demoStarts[len(demoStarts)-1])
 }
 
-// writeSales writes the demonstration's sales file.
-func writeSales(path string, opensAt time.Time) error {
-	text := fmt.Sprintf(`sales:
+// demoSales is the demonstration's sales file.
+func demoSales(opensAt time.Time) []byte {
+	return fmt.Appendf(nil, `sales:
   - id: %s
     kind: goods
     title: Phone at half price
@@ -121,13 +113,6 @@ func writeSales(path string, opensAt time.Time) error {
     closes_at: %s
     hold: 15m
 `, demoSale, demo.Units, inFile(opensAt), inFile(opensAt.Add(time.Hour)))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("cannot write sales file: %w", err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("cannot write sales file: %w", err)
-	}
-	return nil
 }
 
 func inFile(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -20,31 +20,19 @@ const (
 
 func TestExpiry_WhatExpiredIsSoldAgainToTheSameBuyers(t *testing.T) {
 	t.Parallel()
-	killing := []string{"SLUICE_FAILPOINTS=worker.expired=kill"}
-	for name, env := range map[string]map[string][]string{
-		"undisturbed": nil,
-		"with workers killed between expiry and release": {"worker-0": killing, "worker-1": killing},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			s := openSale(ctx, t, expiryUnits, "2s", expiryBuyers, stack.Config{Gateways: 2, Workers: 2, FirstEnv: env})
-			var winners record.Winners
-			s.sellsAll(ctx, &winners)
-			old := winners.All()
-			s.untilSoldAgain(ctx)
-			s.sellsAll(ctx, &winners) // the same buyers, winners too
-			s.readExpired(ctx, &winners, old)
-			s.untilSoldAgain(ctx)
-			if killed := s.logged("worker-0", "worker.expired: killed") || s.logged("worker-1", "worker.expired: killed"); killed != (env != nil) {
-				t.Errorf("a worker was killed: %v", killed)
-			}
-			e := s.rest(ctx, winners.Seen(), time.Minute)
-			if e.Held != 0 || len(e.Orders) != 2*expiryUnits || len(e.Releases) != 2*expiryUnits {
-				t.Errorf("%d held, %d orders, %d releases", e.Held, len(e.Orders), len(e.Releases))
-			}
-		})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	s := openSale(ctx, t, expiryUnits, "2s", expiryBuyers, stack.Config{Gateways: 2, Workers: 2})
+	var winners record.Winners
+	s.sellsAll(ctx, &winners)
+	old := winners.All()
+	s.untilSoldAgain(ctx)
+	s.sellsAll(ctx, &winners) // the same buyers, winners too
+	s.readExpired(ctx, &winners, old)
+	s.untilSoldAgain(ctx)
+	e := s.rest(ctx, winners.Seen(), time.Minute)
+	if e.Held != 0 || len(e.Orders) != 2*expiryUnits || len(e.Releases) != 2*expiryUnits {
+		t.Errorf("%d held, %d orders, %d releases", e.Held, len(e.Orders), len(e.Releases))
 	}
 }
 

@@ -32,11 +32,6 @@ type killed struct {
 	faults  sync.Map // buyer → true: attempts without an answer, or with an unknown outcome
 }
 
-func openForKilling(ctx context.Context, t *testing.T, firstEnv map[string][]string) *killed {
-	t.Helper()
-	return &killed{scene: openScene(ctx, t, killUnits, killBuyers, stack.Config{Gateways: 2, Workers: 2, FirstEnv: firstEnv})}
-}
-
 // attackAll sends one attempt for every buyer, alternating between the gateways,
 // until ctx ends.
 func (k *killed) attackAll(ctx context.Context) {
@@ -132,33 +127,21 @@ func (k *killed) pid(process string) int {
 	return pids[process]
 }
 
-func TestKill_AtTheExactPointLosesAndStrandsNothing(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		point, process string
-		buyersAffected bool // buyers lose their connection and find the ticket later
-	}{
-		{"gateway.reserved", "gateway-0", true},
-		{"gateway.handed_over", "gateway-1", true},
-		{"worker.before_commit", "worker-0", false},
-		{"worker.after_commit", "worker-1", false},
-		{"worker.before_ack", "worker-0", false},
-	} {
-		t.Run(tc.point, func(t *testing.T) {
-			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			k := openForKilling(ctx, t, map[string][]string{tc.process: {"SLUICE_FAILPOINTS=" + tc.point + "=kill@5"}})
-			before := k.pid(tc.process)
-			k.attackAll(ctx)
-			e := k.judge(ctx)
-			if after := k.pid(tc.process); after == before || !k.logged(tc.process, "failpoint "+tc.point+": killed") {
-				t.Errorf("%s was not killed at %s: the window was missed", tc.process, tc.point)
-			}
-			if found := k.strandedBuyers(e); tc.buyersAffected && found == 0 {
-				t.Errorf("no buyer lost a connection and found a ticket later: the window was missed")
-			}
-		})
+func killedAt(process, point string) map[string][]string {
+	return map[string][]string{process: {"SLUICE_FAILPOINTS=" + point + "=kill@5"}}
+}
+
+// attackPast has all attempt while a process is killed at a point.
+func (k *killed) attackPast(ctx context.Context, process, point string, buyersAffected bool) {
+	k.t.Helper()
+	before := k.pid(process)
+	k.attackAll(ctx)
+	e := k.judge(ctx)
+	if after := k.pid(process); after == before || !k.logged(process, "failpoint "+point+": killed") {
+		k.t.Errorf("%s was not killed at %s: the window was missed", process, point)
+	}
+	if found := k.strandedBuyers(e); buyersAffected && found == 0 {
+		k.t.Errorf("no buyer lost a connection and found a ticket later: the window was missed")
 	}
 }
 

@@ -25,6 +25,9 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}
+	if err := checkOut(*out); err != nil {
+		return err
+	}
 	if *rounds < 0 {
 		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must not be negative, is %d", *rounds)
 	}
@@ -52,14 +55,5 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err != nil {
 		return err
 	}
-	if err := rep.Write(*out); err != nil {
-		return err
-	}
-	if err := pace.Print(stdout, rep); err != nil {
-		return err
-	}
-	if !rep.Verdict.Pass {
-		return errVerdict
-	}
-	return nil
+	return conclude(rep, *out, stdout, func(w io.Writer) error { return pace.Print(w, rep) })
 }

@@ -16,7 +16,8 @@ import (
 	"sluice/shared/browsertest"
 )
 
-// Two buyers, one unit, a real stack as make up runs it: one buys and pays, the other is told.
+// Two buyers, one unit, a real stack as make up runs it: one buys and pays, the other is
+// told. The first one claims a coupon too.
 func TestPage_OneBuysAndPaysTheOtherIsToldThatItIsGone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -25,6 +26,9 @@ func TestPage_OneBuysAndPaysTheOtherIsToldThatItIsGone(t *testing.T) {
   - {id: last-one, title: The very last console, sku: CONSOLE-1, total: 1, price: 299900, opens_at: %[1]s, closes_at: %[2]s}
   - {id: phone, title: Phone at half price, sku: PHONE-1, total: 1000, price: 199900, per_user_limit: 2, opens_at: %[1]s, closes_at: %[2]s}
   - {id: watch, title: "Watch, limited edition", sku: WATCH-1, total: 100, price: 89900, opens_at: %[2]s, closes_at: %[3]s}
+  - {id: newcomer-coupon, kind: coupon, title: 20 off for newcomers, template: newcomer-20, total: 100, opens_at: %[1]s, closes_at: %[2]s}
+coupon_templates:
+  - {id: newcomer-20, kind: amount, value: 2000, min_amount: 10000, total: 100}
 `, inFile(time.Now().Add(-time.Hour)), inFile(time.Now().Add(26*time.Hour)), inFile(time.Now().Add(200*time.Hour))))
 	ada, bob := browsertest.Open(t, browsertest.View{Width: 1280, Height: 900}), browsertest.Open(t, browsertest.Phone)
 	const card = `[data-sale=last-one] `
@@ -56,8 +60,14 @@ func TestPage_OneBuysAndPaysTheOtherIsToldThatItIsGone(t *testing.T) {
 	ada.Await("the focus is not lost", `document.activeElement === document.querySelector('`+card+`.ticket h3')`)
 	ada.Await("screen readers are told", `document.getElementById('said').textContent.includes('Paid. Thank you!')`)
 	ada.Picture("page/paid")
+	const coupon = `[data-sale=newcomer-coupon] `
+	ada.Await("a coupon costs nothing", `document.querySelector('`+coupon+`.price').textContent === 'Coupon'`)
+	ada.Do(chromedp.Click(coupon+".buy", chromedp.ByQuery))
+	ada.Await("once claimed it is there, and nothing is to be paid",
+		`document.querySelector('`+coupon+`.ticket[data-status=confirmed] h3').textContent === 'The coupon is yours' && document.querySelector('`+coupon+`.payment').hidden`)
+	ada.Picture("page/claimed")
 	ada.Do(chromedp.Reload())
-	ada.Await("after a reload it still is", `document.querySelector('`+card+`.ticket[data-status=paid]')`)
+	ada.Await("after a reload it still is", `document.querySelector('`+card+`.ticket[data-status=paid]') && document.querySelector('`+coupon+`.ticket[data-coupon]')`)
 	again := ada.NewTab(browsertest.Phone)
 	again.Do(chromedp.Navigate(url))
 	again.Await("in a second tab too", `document.querySelector('`+card+`.ticket[data-status=paid]')`)

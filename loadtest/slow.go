@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -28,6 +26,9 @@ func slowCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}
+	if err := checkOut(*out); err != nil {
+		return err
+	}
 	if *rounds < 1 || *duration < time.Second || *duration > time.Minute {
 		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must be at least 1, -duration (SLUICE_DURATION) 1s to 1m")
 	}
@@ -39,27 +40,15 @@ func slowCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err != nil {
 		return err
 	}
-	if err := rep.Write(*out); err != nil {
-		return err
-	}
-	if err := slowclients.Print(stdout, rep); err != nil {
-		return err
-	}
-	if !rep.Verdict.Pass {
-		return errVerdict
-	}
-	return nil
+	return conclude(rep, *out, stdout, func(w io.Writer) error { return slowclients.Print(w, rep) })
 }
 
 // measureSlow measures between the start of a stack and its end. The gateway has its
 // usual limits, but those of attempts: its honest clients have one address.
 func measureSlow(ctx context.Context, config slowclients.Config, out, bin string, log *slog.Logger, stdout io.Writer) (rep report.Report, err error) {
-	sales := filepath.Join(out, "sales.yaml")
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return rep, fmt.Errorf("cannot write sales file: %w", err)
-	}
-	if err := os.WriteFile(sales, slowclients.SalesFile(time.Now()), 0o644); err != nil {
-		return rep, fmt.Errorf("cannot write sales file: %w", err)
+	sales, err := writeSales(out, slowclients.SalesFile(time.Now()))
+	if err != nil {
+		return rep, err
 	}
 	running, err := stack.Start(ctx, stack.Config{Gateways: 1, Workers: 1, SalesFile: sales, OutDir: out, BinDir: bin, Log: log,
 		FirstEnv: map[string][]string{"gateway-0": config.GatewayEnv()}})

@@ -76,10 +76,10 @@ func (s *soldSale) load(ctx context.Context, t *testing.T, stores *collect.Store
 	must(t, err)
 	must(t, stores.Queue.Ensure(ctx, jetqueue.StreamConfig{MaxBytes: 64 << 20, MaxMessagesPerSale: 1000, Replicas: 1}))
 	now := time.Now().Truncate(time.Millisecond)
-	_, err = stores.Postgres.Apply(ctx, []pgstore.SaleConfig{{Sale: sale.Sale{
+	_, err = stores.Postgres.Apply(ctx, pgstore.Catalogue{Sales: []pgstore.SaleConfig{{Sale: sale.Sale{
 		ID: s.id, Kind: sale.KindGoods, Title: "Phone", SKU: "PHONE-1", Total: 3, PriceMinor: 100, Currency: "CNY", PerUserLimit: 1,
 		OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour), Hold: 15 * time.Minute, Mode: sale.ModeQueued, Weight: 1,
-	}}})
+	}}}})
 	must(t, err)
 	entry, err := stores.Postgres.BeginLoad(ctx, s.id, 0)
 	must(t, err)

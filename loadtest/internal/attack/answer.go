@@ -23,8 +23,18 @@ type Answer struct {
 	Outcome string        // a sale.Outcome's name, OutcomeFault, or status_NNN when the answer is none of the known
 	Latency time.Duration // since the attempt was due, so that waiting for a connection counts
 	Sent    time.Time
+	Late    Lateness      // of this one attempt, sent by Run
 	Ticket  client.Ticket // zero unless the answer carries a ticket
 	Err     error         // of a fault
+}
+
+// AnswerOf reads an answer, for whoever sends by other means. Its times are the caller's.
+func AnswerOf(status int, body []byte) Answer {
+	ticket, err := ticketIn(status, body)
+	if err != nil {
+		return Answer{Outcome: OutcomeFault, Err: err}
+	}
+	return Answer{Outcome: outcomeOf(status, body), Ticket: ticket}
 }
 
 var problemMark = []byte(`/problems/`)

@@ -36,6 +36,10 @@ type Config struct {
 	Timeout     time.Duration // of one attempt
 }
 
+// idle is how long a connection is kept without an attempt: less than gateways keep it, or
+// the first attempt after a quiet time would meet one that is being closed.
+const idle = 30 * time.Second
+
 // Attacker sends plans over its connections.
 type Attacker struct {
 	config Config
@@ -46,7 +50,7 @@ type Attacker struct {
 func New(c Config) *Attacker {
 	return &Attacker{config: c, client: &fasthttp.Client{
 		Name: "sluice-loadtest", MaxConnsPerHost: c.Connections, MaxConnWaitTimeout: c.Timeout,
-		MaxIdleConnDuration: time.Minute, ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
+		MaxIdleConnDuration: idle, ReadTimeout: c.Timeout, WriteTimeout: c.Timeout,
 		// A repeated attempt would be a second one that nobody counted.
 		MaxIdemponentCallAttempts: 1,
 	}}
@@ -86,11 +90,21 @@ func (a *Attacker) attempt(ctx context.Context, p Plan, i int, late *latenessCou
 		return false
 	}
 	sent := time.Now()
-	late.sent(sent.Sub(due), ahead > 0)
+	one := latenessOf(sent.Sub(due), ahead > 0)
+	late.add(one)
 	answer := a.send(shot)
-	answer.Sent, answer.Latency = sent, time.Since(due)
+	answer.Sent, answer.Latency, answer.Late = sent, time.Since(due), one
 	p.Answered(i, answer)
 	return true
+}
+
+// Send posts one attempt at once, as somebody does who waits for its answer before
+// the next. Waiting for a connection counts.
+func (a *Attacker) Send(shot Shot) Answer {
+	sent := time.Now()
+	answer := a.send(shot)
+	answer.Sent, answer.Latency = sent, time.Since(sent)
+	return answer
 }
 
 // send posts one attempt and reads its answer.
@@ -107,9 +121,5 @@ func (a *Attacker) send(shot Shot) Answer {
 	if err := a.client.DoTimeout(req, resp, a.config.Timeout); err != nil {
 		return Answer{Outcome: OutcomeFault, Err: err}
 	}
-	ticket, err := ticketIn(resp.StatusCode(), resp.Body())
-	if err != nil {
-		return Answer{Outcome: OutcomeFault, Err: err}
-	}
-	return Answer{Outcome: outcomeOf(resp.StatusCode(), resp.Body()), Ticket: ticket}
+	return AnswerOf(resp.StatusCode(), resp.Body())
 }

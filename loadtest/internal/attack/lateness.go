@@ -13,14 +13,14 @@ const lateAfter = 10 * time.Millisecond
 type Lateness struct {
 	Attempts    int           `json:"attempts"`
 	Tool        int           `json:"tool"`        // late though a sender was waiting: the tool, or the machine, was the limit
-	Connections int           `json:"connections"` // late because every sender waited for an answer
+	Connections int           `json:"connections"` // late because every sender waited for an answer, which on a full machine the tool may have been slow to read
 	Worst       time.Duration `json:"worst_ns"`
 }
 
 // String says in words what the limit was.
 func (l Lateness) String() string {
 	switch {
-	case l.Tool*100 <= l.Attempts && l.Connections*100 <= l.Attempts:
+	case l.Kept():
 		return fmt.Sprintf("the schedule was kept (%d of %d attempts late, at worst %s)", l.Tool+l.Connections, l.Attempts, l.Worst.Round(time.Millisecond))
 	case l.Tool >= l.Connections:
 		return fmt.Sprintf("the tool was the limit: %d of %d attempts sent late, at worst %s", l.Tool, l.Attempts, l.Worst.Round(time.Millisecond))
@@ -29,24 +29,36 @@ func (l Lateness) String() string {
 	}
 }
 
+// Plus adds up what two senders found.
+func (l Lateness) Plus(m Lateness) Lateness {
+	return Lateness{Attempts: l.Attempts + m.Attempts, Tool: l.Tool + m.Tool, Connections: l.Connections + m.Connections, Worst: max(l.Worst, m.Worst)}
+}
+
+// Kept says that at most one attempt in a hundred was late for either reason.
+func (l Lateness) Kept() bool { return l.Tool*100 <= l.Attempts && l.Connections*100 <= l.Attempts }
+
 // latenessCount gathers a Lateness from many senders.
 type latenessCount struct {
 	mu sync.Mutex
 	l  Lateness
 }
 
-// sent counts an attempt that left late by behind; waited says that its sender
-// was ready before it was due.
-func (c *latenessCount) sent(behind time.Duration, waited bool) {
+func (c *latenessCount) add(one Lateness) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.l.Attempts++
-	c.l.Worst = max(c.l.Worst, behind)
+	c.l = c.l.Plus(one)
+}
+
+// latenessOf is that of an attempt that left late by behind; waited says that its sender
+// was ready before it was due.
+func latenessOf(behind time.Duration, waited bool) Lateness {
+	one := Lateness{Attempts: 1, Worst: max(0, behind)}
 	switch {
 	case behind < lateAfter:
 	case waited:
-		c.l.Tool++
+		one.Tool = 1
 	default:
-		c.l.Connections++
+		one.Connections = 1
 	}
+	return one
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"sluice/loadtest/internal/loop"
 	"sluice/loadtest/internal/stack"
 )
 
@@ -29,10 +30,10 @@ func (b *bench) acceptRunning(w width) scenario {
 
 func (b *bench) acceptAt(ctx context.Context, g stack.GatewayInfo, name string, w width, round int, f figures) error {
 	saleID := saleOf(name, round)
-	m, err := b.measure(ctx, name, f, load{
-		url: g.URL, connections: w.connections, most: len(b.buyers), request: b.buyers.attempts(saleID), want: http.StatusAccepted,
-		servers: []int{g.PID, b.Stack.Redis.PID, b.Stack.NATS.PID, b.worker.PID},
+	m, err := b.measure(ctx, name, f, loop.Load{
+		URL: g.URL, Connections: w.connections, Most: len(b.buyers), Request: b.buyers.Attempts(saleID), Want: http.StatusAccepted,
+		Servers: []int{g.PID, b.Stack.Redis.PID, b.Stack.NATS.PID, b.worker.PID},
 	})
-	b.accepted[saleID] = m.wanted
+	b.answered(saleID, m)
 	return err
 }

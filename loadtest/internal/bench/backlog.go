@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/loadtest/internal/loop"
 	"sluice/loadtest/internal/wait"
 )
 
@@ -23,32 +24,32 @@ const (
 func (b *bench) backlog(ctx context.Context, saleID string, n int) ([]ticket, error) {
 	var mu sync.Mutex
 	tickets := make([]ticket, 0, n)
-	next := b.buyers.attempts(saleID)
+	next := b.buyers.Attempts(saleID)
 	for try, sent := 0, 0; len(tickets) < n; try++ {
 		if try == backlogTries {
 			return nil, fmt.Errorf("cannot queue %d tickets in sale %s: %d of %d attempts were accepted", n, saleID, len(tickets), sent)
 		}
 		missing, from := n-len(tickets), sent
-		m, err := load{
-			url: b.Stack.Gateways[0].URL, connections: b.Many, measured: backlogPatience, most: missing, want: http.StatusAccepted,
-			request: func(into []byte, i int) []byte { return next(into, from+i) },
-			answered: func(i int, body []byte) error {
+		m, err := loop.Load{
+			URL: b.Stack.Gateways[0].URL, Connections: b.Many, Measured: backlogPatience, Most: missing, Want: http.StatusAccepted,
+			Request: func(into []byte, i int) []byte { return next(into, from+i) },
+			Answered: func(i int, body []byte) error {
 				t, err := readTicket(from+i, body)
 				mu.Lock()
 				defer mu.Unlock()
 				tickets = append(tickets, t)
 				return err
 			},
-		}.run(ctx)
-		if err != nil && !errors.Is(err, errNoneWanted) {
+		}.Run(ctx)
+		if err != nil && !errors.Is(err, loop.ErrNoneWanted) {
 			return nil, err
 		}
-		if m.unwanted > 0 && !wait.For(ctx, backlogRest) {
+		if m.Unwanted > 0 && !wait.For(ctx, backlogRest) {
 			return nil, ctx.Err()
 		}
 		sent += missing
-		b.accepted[saleID] += m.wanted
-		b.unwanted["backlog of "+saleID] += m.unwanted
+		b.answered(saleID, m)
+		b.unwanted["backlog of "+saleID] += m.Unwanted
 	}
 	return tickets, nil
 }

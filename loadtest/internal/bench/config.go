@@ -17,22 +17,43 @@ type Config struct {
 	LongPolls  int           `json:"long_polls"` // tickets that wait for their outcome
 	Polled     int           `json:"polled"`     // tickets polled as told
 	PollWindow time.Duration `json:"poll_window_ns"`
-	Only       string        `json:"only"` // one of Parts, or "" for everything
+	Quotes     int           `json:"quotes"`    // carts that are priced in a round
+	TriedAll   int           `json:"tried_all"` // of these by brute force too
+	Only       string        `json:"only"`      // one of Parts, or "" for everything
 }
 
+// Parts of a bench, each of which can be measured alone.
+const (
+	PartRefusal = "refusal"
+	PartAccept  = "accept"
+	PartOrders  = "orders"
+	PartQuotes  = "quotes"
+	PartPolling = "polling"
+	PartSale    = "sale"   // by package compare
+	PartGrowth  = "growth" // by package growth
+)
+
 // Parts are what can be measured alone.
-func Parts() []string { return []string{ordersName} }
+func Parts() []string {
+	return []string{PartRefusal, PartAccept, PartOrders, PartQuotes, PartPolling, PartSale, PartGrowth}
+}
+
+// OwnStack says whether anything is to be measured that has no stacks of its own.
+func (c Config) OwnStack() bool { return c.Only != PartSale && c.Only != PartGrowth }
+
+// Takes says whether a part is to be measured.
+func (c Config) Takes(part string) bool { return c.Only == "" || c.Only == part }
 
 // Full is the configuration whose figures mean something.
 func Full(rounds int, stage time.Duration) Config {
 	return Config{Rounds: rounds, Stage: stage, Many: 512, Few: 64, Backlog: 50_000,
-		LongPolls: 5000, Polled: 20_000, PollWindow: 3 * stage}
+		LongPolls: 5000, Polled: 20_000, PollWindow: 3 * stage, Quotes: 2000, TriedAll: 100}
 }
 
 // Quick is a configuration that only shows that everything still runs.
 func Quick() Config {
-	return Config{Rounds: 1, Stage: 700 * time.Millisecond, Many: 16, Few: 4, Backlog: 1200,
-		LongPolls: 50, Polled: 400, PollWindow: time.Second}
+	return Config{Rounds: 1, Stage: 500 * time.Millisecond, Many: 16, Few: 4, Backlog: 1200,
+		LongPolls: 50, Polled: 400, PollWindow: time.Second, Quotes: 20, TriedAll: 2}
 }
 
 func (c Config) warm() time.Duration { return c.Stage / 6 }
@@ -51,10 +72,14 @@ func (c Config) few() width  { return width{"64", c.Few} }
 const mostPerSecond = 60_000
 
 func (c Config) mostBuyers() int {
-	if c.Only == ordersName {
-		return c.Backlog
+	most := c.Backlog
+	if c.Takes(PartAccept) {
+		most = max(most, int((c.warm()+c.Stage).Seconds()*mostPerSecond))
 	}
-	return max(int((c.warm()+c.Stage).Seconds()*mostPerSecond), c.Backlog, c.LongPolls+c.Polled)
+	if c.Takes(PartPolling) {
+		most = max(most, c.LongPolls+c.Polled)
+	}
+	return most
 }
 
 const (
@@ -79,7 +104,7 @@ func SalesFile(c Config, now time.Time) []byte {
 	text.WriteString("sales:\n")
 	sale(soldOutSale, 1)
 	sale(pollingSale, units)
-	for n := range c.Rounds {
+	for n := range c.Rounds + 1 { // once more, with a profile
 		for _, w := range []width{c.many(), c.few()} {
 			for _, name := range []string{acceptName(w), runningName(w), oneByOneName(w)} {
 				sale(saleOf(name, n), units)

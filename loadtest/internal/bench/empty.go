@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,14 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/valyala/fasthttp"
+
+	"sluice/loadtest/internal/loop"
 	"sluice/shared/devstack"
+	"sluice/shared/service"
 )
 
 // EmptyCommand is the argument that makes loadtest serve an empty handler.
@@ -27,23 +28,21 @@ const (
 )
 
 // ServeEmpty is what the child process does: it answers every request with
-// nothing, until ctx ends, and says on stdout where. The settings are those of the
-// gateway's server.
+// nothing, until ctx ends, and says on stdout where, and where its metrics are.
 func ServeEmpty(ctx context.Context, _ []string, _ func(string) string, stdout, _ io.Writer) error {
-	const limit = 8 << 10 // bytes
-	server := &fasthttp.Server{
-		Handler: func(*fasthttp.RequestCtx) {}, Name: "sluice",
-		ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 60 * time.Second,
-		MaxRequestBodySize: limit, ReadBufferSize: limit, Concurrency: 20000,
-		NoDefaultServerHeader: true, NoDefaultDate: true, CloseOnShutdown: true,
-	}
+	server := loop.NewServer(func(*fasthttp.RequestCtx) {})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	served := make(chan error, 1)
+	ops, err := service.NewOps("127.0.0.1:0", service.NewHealth(time.Now), service.NewRegistry())
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 2)
+	defer ops.Start(func(err error) { served <- err })()
 	go func() { served <- server.Serve(listener) }()
-	if _, err := fmt.Fprintln(stdout, listener.Addr()); err != nil {
+	if _, err := fmt.Fprintln(stdout, listener.Addr(), ops.Addr()); err != nil {
 		return fmt.Errorf("cannot say where the empty handler is: %w", err)
 	}
 	select {
@@ -58,8 +57,8 @@ func ServeEmpty(ctx context.Context, _ []string, _ func(string) string, stdout, 
 
 // emptyServer is the child process.
 type emptyServer struct {
-	process *devstack.Process
-	url     string
+	process     *devstack.Process
+	url, opsURL string
 }
 
 func startEmpty(program string) (*emptyServer, error) {
@@ -76,9 +75,9 @@ func startEmpty(program string) (*emptyServer, error) {
 		return nil, err
 	}
 	if err = reader.SetReadDeadline(time.Now().Add(emptyStart)); err == nil {
-		var address string
-		if address, err = bufio.NewReader(reader).ReadString('\n'); err == nil {
-			return &emptyServer{process: process, url: "http://" + strings.TrimSpace(address)}, nil
+		var address, ops string
+		if _, err = fmt.Fscanln(reader, &address, &ops); err == nil {
+			return &emptyServer{process: process, url: "http://" + address, opsURL: "http://" + ops}, nil
 		}
 	}
 	return nil, errors.Join(fmt.Errorf("cannot start empty handler: %w", err), process.Kill())
@@ -97,9 +96,9 @@ func (b *bench) empty(w width) scenario {
 
 func emptyName(w width) string { return "empty" + w.name }
 
-func (b *bench) emptyLoad(connections int) load {
-	return load{
-		url: b.server.url, connections: connections, request: b.buyers.attempts(soldOutSale), want: http.StatusOK,
-		servers: []int{b.server.process.PID()},
+func (b *bench) emptyLoad(connections int) loop.Load {
+	return loop.Load{
+		URL: b.server.url, Connections: connections, Request: b.buyers.Attempts(soldOutSale), Want: http.StatusOK,
+		Servers: []int{b.server.process.PID()},
 	}
 }

@@ -2,6 +2,9 @@ package bench
 
 import (
 	"context"
+	"errors"
+
+	"sluice/loadtest/internal/loop"
 )
 
 // figures of one round, by name. A name ends with its unit.
@@ -13,25 +16,31 @@ func client(name string) string    { return name + "_client_cores" }
 func servers(name string) string   { return name + "_server_cores" }
 func others(name string) string    { return name + "_other_cores" }
 
-func (f figures) use(name string, c cores) {
-	f[client(name)], f[servers(name)], f[others(name)] = c.client, c.servers, c.others
+func (f figures) use(name string, c loop.Cores) {
+	f[client(name)], f[servers(name)], f[others(name)] = c.Client, c.Servers, c.Others
 }
 
 // measure runs a load and takes its figures.
-func (b *bench) measure(ctx context.Context, name string, f figures, l load) (measurement, error) {
-	l.warm, l.measured = b.warm(), b.Stage
-	m, err := l.run(ctx)
+func (b *bench) measure(ctx context.Context, name string, f figures, l loop.Load) (loop.Measurement, error) {
+	l.Warm, l.Measured = b.warm(), b.Stage
+	stop, err := b.watch(ctx, name, "gateway", b.Stack.Gateways[0].OpsURL, l.Warm+l.Measured)
 	if err != nil {
+		return loop.Measurement{}, err
+	}
+	m, err := l.Run(ctx)
+	if err := errors.Join(err, stop()); err != nil {
 		return m, err
 	}
-	f[perSecond(name)], f[p99(name)] = m.perSecond, m.summary.P99
-	f.use(name, m.cores)
-	b.unwanted[name] += m.unwanted
-	for _, d := range m.latencies {
-		b.latencies.Add(name, d)
+	f[perSecond(name)], f[p99(name)] = m.PerSecond, m.Summary.P99
+	f.use(name, m.Cores)
+	b.unwanted[name] += m.Unwanted
+	if b.watched == nil {
+		for _, d := range m.Latencies {
+			b.latencies.Add(name, d)
+		}
 	}
 	b.say("%-26s %9.0f /s   p50 %7.2f ms   p99 %7.2f ms   cores: client %.2f, servers %.2f, others %.2f",
-		name, m.perSecond, m.summary.P50, m.summary.P99, m.cores.client, m.cores.servers, m.cores.others)
+		name, m.PerSecond, m.Summary.P50, m.Summary.P99, m.Cores.Client, m.Cores.Servers, m.Cores.Others)
 	return m, nil
 }
 
@@ -53,9 +62,13 @@ func (c Config) ratios() []ratio {
 	return append(all,
 		ratio{"orders_vs_raw_batch", perSecond(ordersName), perSecond(rawBatchName)},
 		ratio{"orders_vs_one_per_tx", perSecond(ordersName), perSecond(onePerTxName)},
-		ratio{"polling_share", perSecond(pollsName), perSecond(capacityName)},
-		ratio{"polling_share_fresh", perSecond(freshName), perSecond(capacityName)})
+		ratio{pollingShare, perSecond(pollsName), perSecond(capacityName)},
+		ratio{"polling_share_fresh", perSecond(freshName), perSecond(capacityName)},
+		ratio{bruteForceRatio, triedAllTotal, searchTotal})
 }
+
+// bounded are figures that are none of two, but have a target of their own.
+var bounded = []string{allocsMore, quoteP99}
 
 // of is the ratio's value in every round that has both figures.
 func (r ratio) of(rounds []figures) []float64 {

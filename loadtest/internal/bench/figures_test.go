@@ -13,3 +13,13 @@ func TestRatio_IsOfFiguresOfOneRoundAndLeavesOutRoundsWithoutThem(t *testing.T) 
 		t.Error(diff)
 	}
 }
+
+func TestScenarios_OfOnePartAreItsOwn(t *testing.T) {
+	t.Parallel()
+	for part, want := range map[string]int{PartOrders: 2, PartQuotes: 1, PartRefusal: 3, PartPolling: 0, PartGrowth: 0} {
+		b := bench{Config: Config{Only: part}}
+		if got := len(b.scenarios()); got != want {
+			t.Errorf("%s: %d scenarios, want %d", part, got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"sluice/loadtest/internal/loop"
 	"sluice/loadtest/internal/wait"
 )
 
@@ -29,7 +30,7 @@ func awaitGauge(ctx context.Context, opsURL, name string, want float64) error {
 }
 
 func gauge(ctx context.Context, opsURL, name string) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, loop.AnswerTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, opsURL+"/metrics", nil)
 	if err != nil {

@@ -7,20 +7,21 @@ import (
 	"sync"
 	"time"
 
+	"sluice/loadtest/internal/loop"
 	"sluice/loadtest/internal/wait"
 	"sluice/shared/sale"
 )
 
 const (
 	longPollQuery   = "?wait=25" // seconds, the longest
-	longPollTimeout = 25*time.Second + answerTimeout
+	longPollTimeout = 25*time.Second + loop.AnswerTimeout
 )
 
 // longPolls are buyers who wait for their tickets' outcome, each over a connection
 // of its own.
 type longPolls struct {
 	cancel  context.CancelFunc
-	conns   []*connection
+	conns   []*loop.Connection
 	waiting sync.WaitGroup
 	errs    []error // by buyer, once all have ended
 
@@ -31,30 +32,30 @@ type longPolls struct {
 
 // wait makes a buyer wait for each ticket, until stop.
 func (b *bench) wait(ctx context.Context, tickets []ticket) (*longPolls, error) {
-	address, err := addressOf(b.Stack.Gateways[0].URL)
+	address, err := loop.AddressOf(b.Stack.Gateways[0].URL)
 	if err != nil {
 		return nil, err
 	}
-	conns, err := dialMany(ctx, address, len(tickets))
+	conns, err := loop.DialMany(ctx, address, len(tickets))
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	l := &longPolls{cancel: cancel, conns: conns, errs: make([]error, len(tickets))}
 	for k, c := range conns {
-		request := b.buyers.read(nil, tickets[k], longPollQuery)
+		request := b.read(nil, tickets[k], longPollQuery)
 		l.waiting.Go(func() { l.errs[k] = l.follow(ctx, c, tickets[k].buyer, request) })
 	}
 	return l, nil
 }
 
 // follow asks until there is an outcome.
-func (l *longPolls) follow(ctx context.Context, c *connection, buyer int, request []byte) error {
+func (l *longPolls) follow(ctx context.Context, c *loop.Connection, buyer int, request []byte) error {
 	for ctx.Err() == nil {
-		if err := c.within(longPollTimeout); err != nil {
+		if err := c.Within(longPollTimeout); err != nil {
 			return err
 		}
-		status, err := c.do(request)
+		status, err := c.Do(request)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,7 @@ func (l *longPolls) follow(ctx context.Context, c *connection, buyer int, reques
 			wait.For(ctx, pollAgain)
 			continue
 		}
-		t, err := readTicket(buyer, c.answer.Body())
+		t, err := readTicket(buyer, c.Answer.Body())
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (l *longPolls) join(ctx context.Context) error {
 // interrupt breaks off every wait.
 func (l *longPolls) interrupt() {
 	l.cancel()
-	closeConnections(l.conns)
+	loop.CloseAll(l.conns)
 }
 
 // stop ends all that still wait.

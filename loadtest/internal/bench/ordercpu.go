@@ -3,6 +3,8 @@ package bench
 import (
 	"errors"
 	"time"
+
+	"sluice/loadtest/internal/usage"
 )
 
 // processTimes is the CPU time that programs have used, by name.
@@ -10,11 +12,11 @@ type processTimes map[string]time.Duration
 
 // orderCPU is that of all who take part in making orders.
 func (b *bench) orderCPU() (processTimes, error) {
-	worker, err := cpuTime(b.worker.PID)
-	postgres, err2 := familyTime(b.Stack.Postgres.PID)
-	redis, err3 := cpuTime(b.Stack.Redis.PID)
-	nats, err4 := cpuTime(b.Stack.NATS.PID)
-	gateway, err5 := cpuTime(b.Stack.Gateways[0].PID) // which hears every result
+	worker, err := usage.CPU(b.worker.PID)
+	postgres, err2 := usage.Family(b.Stack.Postgres.PID)
+	redis, err3 := usage.CPU(b.Stack.Redis.PID)
+	nats, err4 := usage.CPU(b.Stack.NATS.PID)
+	gateway, err5 := usage.CPU(b.Stack.Gateways[0].PID) // which hears every result
 	return processTimes{"worker": worker, "postgres": postgres, "redis": redis, "nats": nats, "gateway": gateway},
 		errors.Join(err, err2, err3, err4, err5)
 }

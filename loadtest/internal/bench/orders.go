@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -9,6 +10,7 @@ const (
 	ordersName      = "orders"
 	rawBatchName    = "raw_batch"
 	onePerTxName    = "one_per_tx"
+	profiledDrain   = time.Second // what a profile of the worker lasts: about as long as it has orders to make
 	databaseTimeout = time.Minute // of one statement: copies of a whole table are among them
 )
 
@@ -26,15 +28,22 @@ func (b *bench) orders(ctx context.Context, round int, f figures) error {
 	if err != nil {
 		return err
 	}
-	if err := b.catchUp(ctx, round, f); err != nil {
+	stop, err := b.watch(ctx, ordersName, "worker", b.Stack.Workers[0].AdminURL, profiledDrain)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(b.settled(ctx), stop()); err != nil {
 		return err
 	}
 	after, err := b.orderCPU()
 	if err != nil {
 		return err
 	}
+	if err := b.judge(ctx); err != nil {
+		return err
+	}
 	after.since(before, b.Backlog, ordersName, f)
-	made, err := b.rows().Made(ctx, saleID)
+	made, err := b.rows.Made(ctx, saleID)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/loadtest/internal/loop"
 	"sluice/loadtest/internal/record"
 )
 
@@ -37,15 +38,15 @@ type pollers struct {
 // pollAsTold polls for a while, or until ctx ends; first is how long from now each
 // ticket is polled first. The tickets are kept as they were read last.
 func (b *bench) pollAsTold(ctx context.Context, tickets []ticket, first func(ticket) time.Duration, during time.Duration) (told, error) {
-	address, err := addressOf(b.Stack.Gateways[0].URL)
+	address, err := loop.AddressOf(b.Stack.Gateways[0].URL)
 	if err != nil {
 		return told{}, err
 	}
-	conns, err := dialMany(ctx, address, b.Few)
+	conns, err := loop.DialMany(ctx, address, b.Few)
 	if err != nil {
 		return told{}, err
 	}
-	defer closeConnections(conns)
+	defer loop.CloseAll(conns)
 	ctx, cancel := context.WithTimeout(ctx, during)
 	defer cancel()
 	p := &pollers{bench: b, tickets: tickets, timers: make([]*time.Timer, len(tickets)),
@@ -76,8 +77,8 @@ func (p *pollers) start(now time.Time, first func(ticket) time.Duration) {
 }
 
 // poll makes the polls that are due over one connection.
-func (p *pollers) poll(ctx context.Context, c *connection, during time.Duration) error {
-	if err := c.within(during + answerTimeout); err != nil {
+func (p *pollers) poll(ctx context.Context, c *loop.Connection, during time.Duration) error {
+	if err := c.Within(during + loop.AnswerTimeout); err != nil {
 		return err
 	}
 	var request []byte
@@ -86,15 +87,15 @@ func (p *pollers) poll(ctx context.Context, c *connection, during time.Duration)
 		case <-ctx.Done():
 			return nil
 		case i := <-p.due:
-			request = p.bench.buyers.read(request[:0], p.tickets[i], "")
+			request = p.bench.read(request[:0], p.tickets[i], "")
 			sent := time.Now()
-			status, err := c.do(request)
+			status, err := c.Do(request)
 			if err != nil {
 				return err
 			}
 			pause := pollAgain
 			if status == http.StatusOK {
-				t, err := readTicket(p.tickets[i].buyer, c.answer.Body())
+				t, err := readTicket(p.tickets[i].buyer, c.Answer.Body())
 				if err != nil {
 					return err
 				}

@@ -2,17 +2,22 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"time"
+
+	"sluice/loadtest/internal/loop"
+	"sluice/loadtest/internal/usage"
 )
 
 const (
 	freshName    = "polls_fresh"
 	pollsName    = "polls"
 	capacityName = "poll_capacity"
+	pollingShare = "polling_share"
 )
 
 // polling measures what waiting buyers cost one gateway while the worker is halted:
@@ -31,7 +36,7 @@ func (b *bench) polling(ctx context.Context) error {
 		return err
 	}
 	g, f := b.Stack.Gateways[0], b.rounds[0]
-	if f["gateway_mb_before_waiting"], err = residentMB(g.PID); err != nil {
+	if f["gateway_mb_before_waiting"], err = usage.ResidentMB(g.PID); err != nil {
 		return err
 	}
 	waited, polled := tickets[:b.LongPolls], tickets[b.LongPolls:]
@@ -51,7 +56,16 @@ func (b *bench) polling(ctx context.Context) error {
 			return err
 		}
 	}
-	if f["gateway_mb_waiting"], err = residentMB(g.PID); err != nil {
+	if p, missed := missedOf(b.measuredRatios())[pollingShare]; missed {
+		b.bounded[pollingShare] = true
+		err := b.profiled(pollsName, fmt.Sprintf("%s is %s", pollingShare, p.Found()), func() error {
+			return b.told(ctx, pollsName, polled, ticket.atRandom, make(figures))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if f["gateway_mb_waiting"], err = usage.ResidentMB(g.PID); err != nil {
 		return err
 	}
 	return b.wake(ctx, waiting, polled, f)
@@ -61,9 +75,9 @@ func (b *bench) polling(ctx context.Context) error {
 // need of it.
 func (b *bench) pollingRound(ctx context.Context, polled []ticket, f figures) error {
 	g := b.Stack.Gateways[0]
-	_, err := b.measure(ctx, capacityName, f, load{
-		url: g.URL, connections: b.Few, want: http.StatusOK, servers: []int{g.PID, b.Stack.Redis.PID},
-		request: func(into []byte, _ int) []byte { return b.buyers.read(into, polled[rand.IntN(len(polled))], "") },
+	_, err := b.measure(ctx, capacityName, f, loop.Load{
+		URL: g.URL, Connections: b.Few, Want: http.StatusOK, Servers: []int{g.PID, b.Stack.Redis.PID},
+		Request: func(into []byte, _ int) []byte { return b.read(into, polled[rand.IntN(len(polled))], "") },
 	})
 	if err != nil {
 		return err
@@ -74,21 +88,25 @@ func (b *bench) pollingRound(ctx context.Context, polled []ticket, f figures) er
 // told measures polls as told for a while.
 func (b *bench) told(ctx context.Context, name string, polled []ticket, first func(ticket) time.Duration, f figures) error {
 	gateway := []int{b.Stack.Gateways[0].PID}
-	before, err := sampleCPU(gateway)
+	before, err := loop.SampleCPU(gateway)
+	if err != nil {
+		return err
+	}
+	stop, err := b.watch(ctx, name, "gateway", b.Stack.Gateways[0].OpsURL, b.PollWindow)
 	if err != nil {
 		return err
 	}
 	seen, err := b.pollAsTold(ctx, polled, first, b.PollWindow)
-	if err != nil {
+	if err := errors.Join(err, stop()); err != nil {
 		return err
 	}
-	after, err := sampleCPU(gateway)
+	after, err := loop.SampleCPU(gateway)
 	if err != nil {
 		return err
 	}
 	b.took(name, seen.perSecond, f)
 	f[p99(name)], f[name+"_late_p99_ms"] = seen.latency.P99, seen.late.P99
-	f.use(name, after.since(before))
+	f.use(name, after.Since(before))
 	b.unwanted[name] += seen.unwanted
 	return nil
 }
@@ -103,7 +121,7 @@ func (b *bench) wake(ctx context.Context, waiting *longPolls, polled []ticket, f
 		done <- err
 	}()
 	began := time.Now()
-	err := b.catchUp(ctx, 0, f)
+	err := b.settled(ctx)
 	settled := time.Since(began)
 	if err == nil {
 		err = waiting.join(ctx)
@@ -115,7 +133,10 @@ func (b *bench) wake(ctx context.Context, waiting *longPolls, polled []ticket, f
 	if err != nil {
 		return err
 	}
-	if f["gateway_mb_woken"], err = residentMB(b.Stack.Gateways[0].PID); err != nil {
+	if err := b.judge(ctx); err != nil {
+		return err
+	}
+	if f["gateway_mb_woken"], err = usage.ResidentMB(b.Stack.Gateways[0].PID); err != nil {
 		return err
 	}
 	f["woken"], f["woken_unwanted_answers"] = float64(waiting.woken()), float64(waiting.unwanted())

@@ -17,11 +17,22 @@ func (r Result) Print(w io.Writer) error {
 	printMeasurements(t, r.figures)
 	printSpread(t, "other figures", withoutMeasurements(r.figures))
 	printSpread(t, "ratio", r.Report.Ratios)
+	printCurves(t, r.Report.Curves)
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot print report: %w", err)
 	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return fmt.Errorf("cannot print report: %w", err)
+	}
+	if err := r.Report.PrintPromises(w); err != nil {
+		return err
+	}
 	m := r.Report.Machine
-	text := fmt.Appendf(nil, "\nmachine: %s/%s, %d CPUs, %s\n", m.OS, m.Arch, m.CPUs, m.Go)
+	text := words(r.Report.Words)
+	for _, left := range r.Report.NotMeasured {
+		text = fmt.Appendf(text, "not measured: %s\n", left)
+	}
+	text = fmt.Appendf(text, "machine: %s/%s, %d CPUs, %s\n", m.OS, m.Arch, m.CPUs, m.Go)
 	for _, note := range r.notes {
 		text = fmt.Appendf(text, "- %s\n", note)
 	}
@@ -29,6 +40,14 @@ func (r Result) Print(w io.Writer) error {
 		return fmt.Errorf("cannot print report: %w", err)
 	}
 	return r.Report.PrintVerdict(w)
+}
+
+// words are printed a paragraph each.
+func words(said []string) (text []byte) {
+	for _, sentence := range said {
+		text = fmt.Appendf(text, "%s\n\n", sentence)
+	}
+	return text
 }
 
 // printMeasurements prints a line for all figures of one measurement.
@@ -70,6 +89,19 @@ func printSpread(w io.Writer, title string, rows map[string]report.Spread) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		s := rows[name]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\n", name, digits(s.Median), digits(s.Min), digits(s.Max))
+	}
+}
+
+func printCurves(w io.Writer, curves []report.Curve) {
+	over := ""
+	for _, c := range curves {
+		if c.Over != over {
+			over = c.Over
+			fmt.Fprintf(w, "\nby %s\tsize\tmedian\tmin\tmax\t\n", over)
+		}
+		for _, p := range c.Points {
+			fmt.Fprintf(w, "%s\t%.0f\t%s\t%s\t%s\t\n", c.Name, p.Size, digits(p.Median), digits(p.Min), digits(p.Max))
+		}
 	}
 }
 

@@ -4,33 +4,36 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	"sluice/loadtest/internal/loop"
 )
 
 const (
 	refusalName     = "refusal"
 	refusalHalfName = "refusal_half_rate"
 	emptyHalfName   = "empty_half_rate"
+	emptyAllocsName = "empty_allocating"
 )
 
 // sellOut sells the one unit of the sale that is to be refused, and waits until
 // the gateway knows.
 func (b *bench) sellOut(ctx context.Context) error {
-	address, err := addressOf(b.Stack.Gateways[0].URL)
+	address, err := loop.AddressOf(b.Stack.Gateways[0].URL)
 	if err != nil {
 		return err
 	}
-	c, err := dial(ctx, address)
+	c, err := loop.Dial(ctx, address)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	if err := c.within(answerTimeout); err != nil {
+	defer c.Close()
+	if err := c.Within(loop.AnswerTimeout); err != nil {
 		return err
 	}
-	next := b.buyers.attempts(soldOutSale)
+	next := b.buyers.Attempts(soldOutSale)
 	var status int
 	for buyer := range b.buyers {
-		if status, err = c.do(next(nil, buyer)); err != nil {
+		if status, err = c.Do(next(nil, buyer)); err != nil {
 			return err
 		}
 		if status == http.StatusConflict {
@@ -40,17 +43,23 @@ func (b *bench) sellOut(ctx context.Context) error {
 	return fmt.Errorf("sale %s does not sell out: last answer %d", soldOutSale, status)
 }
 
-// refusal measures the gateway's answer to attempts on a sold-out sale.
+// refusal measures the gateway's answer to attempts on a sold-out sale, and what it
+// allocates for one beyond what an empty handler does for the same requests.
 func (b *bench) refusal(ctx context.Context, _ int, f figures) error {
-	_, err := b.measure(ctx, refusalName, f, b.refusalLoad(b.Many))
+	gateway, err := b.allocating(ctx, refusalName, b.Stack.Gateways[0].OpsURL, f, b.refusalLoad(b.Many))
+	if err != nil {
+		return err
+	}
+	empty, err := b.allocating(ctx, emptyAllocsName, b.server.opsURL, f, b.emptyLoad(b.Many))
+	f[allocsMore] = gateway - empty
 	return err
 }
 
-func (b *bench) refusalLoad(connections int) load {
+func (b *bench) refusalLoad(connections int) loop.Load {
 	g := b.Stack.Gateways[0]
-	return load{
-		url: g.URL, connections: connections, request: b.buyers.attempts(soldOutSale), want: http.StatusConflict,
-		servers: []int{g.PID},
+	return loop.Load{
+		URL: g.URL, Connections: connections, Request: b.buyers.Attempts(soldOutSale), Want: http.StatusConflict,
+		Servers: []int{g.PID},
 	}
 }
 
@@ -60,9 +69,9 @@ func (b *bench) halfRate(ctx context.Context, _ int, f figures) error {
 	rate := f[perSecond(refusalName)] / 2
 	for _, half := range []struct {
 		name string
-		load load
+		load loop.Load
 	}{{emptyHalfName, b.emptyLoad(b.Few)}, {refusalHalfName, b.refusalLoad(b.Few)}} {
-		half.load.perSecond = rate
+		half.load.PerSecond = rate
 		if _, err := b.measure(ctx, half.name, f, half.load); err != nil {
 			return err
 		}

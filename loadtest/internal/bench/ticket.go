@@ -40,3 +40,13 @@ func (t ticket) whenTold() time.Duration { return max(0, time.Until(t.readAt.Add
 // atRandom is a moment within poll_after: polls that were made all at once, or not at
 // all, for a while are to be spread again.
 func (t ticket) atRandom() time.Duration { return rand.N(max(t.pollAfter, time.Millisecond)) }
+
+// read appends the request that reads a ticket for its buyer; query is "" or begins with ?.
+func (b *bench) read(into []byte, t ticket, query string) []byte {
+	into = append(into, "GET /v1/tickets/"...)
+	into = append(into, t.name...)
+	into = append(into, query...)
+	into = append(into, " HTTP/1.1\r\nHost: sluice\r\nAuthorization: Bearer "...)
+	into = append(into, b.buyers[t.buyer]...)
+	return append(into, "\r\n\r\n"...)
+}

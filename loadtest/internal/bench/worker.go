@@ -2,10 +2,10 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"sluice/loadtest/internal/wait"
+	"sluice/loadtest/internal/loop"
+	"sluice/loadtest/internal/orderrows"
 )
 
 const (
@@ -13,65 +13,44 @@ const (
 	lookEvery     = 20 * time.Millisecond
 )
 
+// answered notes what attempts in a sale were answered.
+func (b *bench) answered(saleID string, m loop.Measurement) {
+	told := b.answers[saleID]
+	b.answers[saleID] = orderrows.Answers{Accepted: told.Accepted + m.Wanted, Others: told.Others + m.Unwanted}
+}
+
 // catchUp lets the worker order all that was accepted.
 func (b *bench) catchUp(ctx context.Context, _ int, _ figures) error {
+	if err := b.settled(ctx); err != nil {
+		return err
+	}
+	return b.judge(ctx)
+}
+
+// settled lets the worker go on until every reservation has its outcome.
+func (b *bench) settled(ctx context.Context) error {
 	if err := b.worker.Resume(); err != nil {
 		return err
 	}
-	for saleID, answered := range b.accepted {
-		if err := b.settled(ctx, saleID); err != nil {
+	for saleID := range b.answers {
+		if err := orderrows.Settled(ctx, b.Stores, saleID); err != nil {
 			return err
 		}
-		if err := b.judge(ctx, saleID, answered); err != nil {
-			return err
-		}
-		delete(b.accepted, saleID)
 	}
 	return nil
 }
 
-// settled waits until every reservation of a sale has its outcome.
-func (b *bench) settled(ctx context.Context, saleID string) error {
-	ctx, cancel := context.WithTimeout(ctx, drainPatience)
-	defer cancel()
-	epoch, err := b.epoch(ctx, saleID)
-	if err != nil {
-		return err
-	}
-	for {
-		snap, handOff, err := b.Stores.Redis.Snapshot(ctx, saleID, epoch)
-		if err == nil && handOff.Count == 0 && snap.Served >= snap.Rank {
-			return nil
+// judge adds what settled orders violate to the verdict.
+func (b *bench) judge(ctx context.Context) error {
+	for saleID, told := range b.answers {
+		violations, err := b.rows.Judge(ctx, saleID, told)
+		if err != nil {
+			return err
 		}
-		if !wait.For(ctx, lookEvery) {
-			return fmt.Errorf("sale %s is not settled: %d of %d reservations, %d in hand-off: %w", saleID, snap.Served, snap.Rank, handOff.Count, ctx.Err())
+		for _, v := range violations {
+			b.rep.Fail(v.Invariant, "%s", v.Detail)
 		}
-	}
-}
-
-func (b *bench) epoch(ctx context.Context, saleID string) (int64, error) {
-	if epoch, ok := b.epochs[saleID]; ok {
-		return epoch, nil
-	}
-	entry, err := b.Stores.Postgres.Entry(ctx, saleID)
-	if err != nil {
-		return 0, err
-	}
-	b.epochs[saleID] = entry.Epoch
-	return entry.Epoch, nil
-}
-
-// judge adds a violation when a settled sale has fewer orders than 202 answers.
-func (b *bench) judge(ctx context.Context, saleID string, answered int) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	var held int
-	err := b.db.QueryRow(ctx, `SELECT held FROM sale_stock WHERE sale_id = $1`, saleID).Scan(&held)
-	if err != nil {
-		return fmt.Errorf("cannot read stock of sale %s: %w", saleID, err)
-	}
-	if held < answered {
-		b.rep.Fail("I3", "sale %s has %d orders, %d attempts were answered 202", saleID, held, answered)
+		delete(b.answers, saleID)
 	}
 	return nil
 }

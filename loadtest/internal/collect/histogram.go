@@ -7,9 +7,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Histogram is a histogram of seconds, as a process exports it.
+// Histogram is a histogram as a process exports it, of seconds where a duration is asked
+// of it.
 type Histogram struct {
 	Count   float64
+	Sum     float64
 	buckets []bucket
 }
 
@@ -19,7 +21,7 @@ type bucket struct{ upTo, count float64 }
 
 func histogramOf(family *dto.MetricFamily) (h Histogram) {
 	for _, m := range family.GetMetric() {
-		h.Count = float64(m.GetHistogram().GetSampleCount())
+		h.Count, h.Sum = float64(m.GetHistogram().GetSampleCount()), m.GetHistogram().GetSampleSum()
 		for _, b := range m.GetHistogram().GetBucket() {
 			h.buckets = append(h.buckets, bucket{b.GetUpperBound(), float64(b.GetCumulativeCount())})
 		}
@@ -29,7 +31,7 @@ func histogramOf(family *dto.MetricFamily) (h Histogram) {
 
 // Since is what was added to the histogram that it was before.
 func (h Histogram) Since(before Histogram) Histogram {
-	d := Histogram{Count: h.Count - before.Count, buckets: make([]bucket, len(h.buckets))}
+	d := Histogram{Count: h.Count - before.Count, Sum: h.Sum - before.Sum, buckets: make([]bucket, len(h.buckets))}
 	for i, b := range h.buckets {
 		if i < len(before.buckets) {
 			b.count -= before.buckets[i].count
@@ -41,7 +43,7 @@ func (h Histogram) Since(before Histogram) Histogram {
 
 // Plus is what two processes saw, with the same buckets.
 func (h Histogram) Plus(other Histogram) Histogram {
-	sum := Histogram{Count: h.Count + other.Count, buckets: make([]bucket, max(len(h.buckets), len(other.buckets)))}
+	sum := Histogram{Count: h.Count + other.Count, Sum: h.Sum + other.Sum, buckets: make([]bucket, max(len(h.buckets), len(other.buckets)))}
 	for i := range sum.buckets {
 		for _, part := range []Histogram{h, other} {
 			if i < len(part.buckets) {

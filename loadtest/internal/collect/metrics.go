@@ -45,3 +45,16 @@ func parse(text io.Reader) (map[string]*dto.MetricFamily, error) {
 	}
 	return families, nil
 }
+
+// Goroutines is how many a gateway or a worker has, given by the URL of its ops listener.
+func Goroutines(ctx context.Context, opsURL string) (float64, error) {
+	families, err := metrics(ctx, opsURL+"/metrics")
+	if err != nil {
+		return 0, err
+	}
+	n, found := gauge(families, "go_goroutines")
+	if !found {
+		return 0, fmt.Errorf("%s does not tell its goroutines", opsURL)
+	}
+	return n, nil
+}

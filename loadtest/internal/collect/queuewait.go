@@ -14,12 +14,19 @@ import (
 // ticket was confirmed, both by Redis's clock. A ticket that has moved on since
 // no longer says when that was, and is left out.
 func QueueWait(tickets []sale.Ticket) report.QueueWait {
+	return queueWait(tickets, sale.StatusConfirmed)
+}
+
+// ClaimWait is QueueWait of a sale of coupons, whose orders are paid from the first.
+func ClaimWait(tickets []sale.Ticket) report.QueueWait { return queueWait(tickets, sale.StatusPaid) }
+
+func queueWait(tickets []sale.Ticket, decided sale.Status) report.QueueWait {
 	var (
 		waits     []time.Duration
 		summaries record.Latencies
 	)
 	for _, t := range tickets {
-		if t.Status == sale.StatusConfirmed {
+		if t.Status == decided {
 			wait := max(0, t.UpdatedAt.Sub(t.AcceptedAt))
 			waits = append(waits, wait)
 			summaries.Add("wait", wait)

@@ -24,6 +24,18 @@ func TestQueueWait_CountsConfirmedTickets(t *testing.T) {
 	}
 }
 
+func TestClaimWait_CountsTicketsThatHoldACoupon(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)
+	ticket := func(status sale.Status, wait time.Duration) sale.Ticket {
+		return sale.Ticket{Reservation: sale.Reservation{AcceptedAt: at}, Status: status, UpdatedAt: at.Add(wait)}
+	}
+	got := ClaimWait([]sale.Ticket{ticket(sale.StatusPaid, 200*time.Millisecond), ticket(sale.StatusConfirmed, time.Hour), ticket(sale.StatusRejected, time.Hour)})
+	if got.Max < 0.19 || got.Max > 0.21 {
+		t.Errorf("wait %+v", got)
+	}
+}
+
 func TestQueueWait_BucketsCountEveryTicketOnce(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 12, 1, 2, 0, 0, 0, time.UTC)

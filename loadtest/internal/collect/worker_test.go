@@ -11,6 +11,7 @@ import (
 const workerMetrics = `# TYPE sluice_orders_total counter
 sluice_orders_total{fate="known"} 7
 sluice_orders_total{fate="ordered"} 1200
+sluice_orders_total{fate="surplus"} 4
 # TYPE sluice_redelivered_total counter
 sluice_redelivered_total 3
 # TYPE sluice_order_commit_seconds histogram
@@ -19,6 +20,15 @@ sluice_order_commit_seconds_bucket{le="0.064"} 20
 sluice_order_commit_seconds_bucket{le="+Inf"} 20
 sluice_order_commit_seconds_sum 1
 sluice_order_commit_seconds_count 20
+`
+
+const foundMetrics = `# TYPE sluice_reconciliation_deviations gauge
+sluice_reconciliation_deviations{kind="stock_low"} 0
+sluice_reconciliation_deviations{kind="surplus_rejected"} 4
+# TYPE sluice_alerts gauge
+sluice_alerts{alert="DeadLetters",state="firing"} 0
+sluice_alerts{alert="DeadLetters",state="pending"} 1
+sluice_alerts{alert="SurplusRejected",state="firing"} 1
 `
 
 const paceMetrics = `# TYPE sluice_pace_orders_per_second gauge
@@ -77,5 +87,16 @@ func TestHistogram_QuantilesOfADifferenceAndASum(t *testing.T) {
 		if (c.got - c.want).Abs() > time.Microsecond {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
 		}
+	}
+}
+
+func TestWorker_SaysWhatDeviatesAndWhatFires(t *testing.T) {
+	t.Parallel()
+	w := workerFrom(t, workerMetrics+foundMetrics)
+	if w.Surplus != 4 || w.Decided != 1211 {
+		t.Errorf("%v surplus of %v decided", w.Surplus, w.Decided)
+	}
+	if len(w.Deviations) != 1 || w.Deviations["surplus_rejected"] != 4 || len(w.Firing) != 1 || !w.Firing["SurplusRejected"] {
+		t.Errorf("deviations %v, firing %v", w.Deviations, w.Firing)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/loadtest/internal/attack"
 	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/stack"
 	"sluice/shared/auth"
 	"sluice/shared/sale"
 )
@@ -40,6 +41,7 @@ type Target struct {
 	JWTKey                 []byte
 	JWTIssuer, JWTAudience string
 	Stores                 *collect.Stores
+	Stack                  func() stack.Info // as it is at the moment, to be watched
 }
 
 // Preparation is what a run needs before its first buyers come.
@@ -58,6 +60,7 @@ type run struct {
 	buyers *attack.Buyers
 
 	timeline []report.Sample // of the attack
+	seen     collect.Seen    // while it lasted
 }
 
 // Run sends the crowd, waits for every outcome, and judges. When ctx ends early
@@ -79,7 +82,10 @@ func Run(ctx context.Context, target Target, out io.Writer) (report.Report, erro
 	if err != nil {
 		return report.Report{}, err
 	}
-	late := r.attack(ctx)
+	late, err := r.watched(ctx)
+	if err != nil {
+		return report.Report{}, err
+	}
 	r.say("attack over: %s", late)
 
 	// What follows is owed even to somebody who pressed Ctrl-C.

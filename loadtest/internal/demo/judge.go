@@ -2,8 +2,7 @@ package demo
 
 import (
 	"context"
-	"fmt"
-	"math"
+	"errors"
 	"time"
 
 	"sluice/loadtest/internal/attack"
@@ -33,10 +32,10 @@ func (r *run) judge(ctx context.Context, f findings) report.Report {
 	if err == nil {
 		rep.Verdict, rep.Orders = verdict, report.CountOrders(evidence.Orders)
 		rep.QueueWait = collect.QueueWait(evidence.Redis.Tickets)
-		rep.DBWritesPerS, err = r.writesPerSecond(ctx, f.writesBefore, evidence.Orders)
 	}
 	funnel, scraped := collect.Funnel(ctx, r.opsURLs())
 	rep.Funnel = funnel
+	err = errors.Join(err, r.explain(ctx, &rep, f, evidence))
 	for _, err := range []error{f.interrupted, err, scraped} {
 		if err != nil {
 			rep.Fail(scenario, "%v", err)
@@ -72,35 +71,18 @@ func (r *run) config(late attack.Lateness) map[string]any {
 
 // statsPatience is how long a Postgres connection may keep its statistics to
 // itself, and a little more.
-const (
-	statsPatience = 12 * time.Second
-	statsPause    = 250 * time.Millisecond
-)
+const statsPatience = 12 * time.Second
 
-// writesPerSecond is the rows written since the start over the time from the
-// opening until the last order, at least a second.
-func (r *run) writesPerSecond(ctx context.Context, before int64, orders []sale.Order) (float64, error) {
-	last := r.OpensAt
-	for _, o := range orders {
-		if o.CreatedAt.After(last) {
-			last = o.CreatedAt
-		}
-	}
-	deadline := time.Now().Add(statsPatience)
-	for {
-		now, err := r.Stores.Writes(ctx)
-		if err != nil {
-			return 0, err
-		}
-		// Every order is a row at least: fewer means that statistics are still to come.
-		if written := now - before; written >= int64(len(orders)) || time.Now().After(deadline) {
-			perSecond := float64(written) / max(1, last.Sub(r.OpensAt).Seconds())
-			return math.Round(perSecond*10) / 10, nil
-		}
-		select {
-		case <-ctx.Done():
-			return 0, fmt.Errorf("cannot count database writes: %w", ctx.Err())
-		case <-time.After(statsPause):
-		}
-	}
+// explain puts what was watched and found into the report, with its words.
+func (r *run) explain(ctx context.Context, rep *report.Report, f findings, e sale.Evidence) error {
+	rows, err := r.Stores.Written(ctx, f.writesBefore, int64(rep.Orders.Total), statsPatience)
+	r.seen.Show(rep, rows)
+	found := collect.Found(e)
+	found.Buyers, found.Attempts, found.Unanswered = Buyers, int64(r.tally.total()), int64(r.tally.sum(attack.OutcomeFault))
+	found.Limit = f.late.String()
+	rep.Say(found)
+	rep.Leave(report.Setup{
+		Gateways: len(r.Gateways), Workers: len(r.Stack().Workers), Load: r.crowd.attempts[len(r.crowd.attempts)-1].due, Connections: connections,
+	})
+	return err
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/attack"
+	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/wait"
 	"sluice/shared/client"
 	"sluice/shared/sale"
 )
@@ -15,6 +17,23 @@ const (
 	progressEvery = time.Second
 	sampleEvery   = 250 * time.Millisecond // of the stores, for the report's timeline
 )
+
+// watchAhead is how long before the first buyers the watching begins.
+const watchAhead = 500 * time.Millisecond
+
+// watched is attack with the stack's processes and workers watched meanwhile.
+func (r *run) watched(ctx context.Context) (attack.Lateness, error) {
+	wait.For(ctx, time.Until(r.start())-watchAhead)
+	watcher, err := collect.Watch(ctx, collect.Watched{
+		Stack: r.Stack, Name: "the sale", Text: "While the crowd came.", Origin: r.OpensAt,
+	})
+	if err != nil {
+		return attack.Lateness{}, err
+	}
+	late := r.attack(ctx)
+	r.seen = watcher.Stop(context.WithoutCancel(ctx), int64(late.Attempts))
+	return late, nil
+}
 
 // attack sends the whole crowd, with every winner polling beside it, and returns
 // when the last ticket has its outcome or the time is up.

@@ -9,7 +9,7 @@ import (
 )
 
 // MaxBatch is as many rows as the worker puts into a batch at most.
-const MaxBatch = 500
+const MaxBatch = 512
 
 // Row is what differs between the rows of one sale's orders.
 type Row struct {

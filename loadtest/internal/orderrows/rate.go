@@ -18,7 +18,7 @@ const (
 // Table is the orders of a database, and a copy beside them.
 type Table struct{ DB *pgx.Conn }
 
-// Made says how the orders of a sale's backlog were made. A row's created_at is when its
+// Made says how the orders of a backlog of one or more sales were made. A row's created_at is when its
 // transaction began, so settling and acknowledging the batches in between is in the time.
 type Made struct {
 	// PerSecond is from the first batch's begin to that of the batch in which 99 of 100
@@ -29,8 +29,8 @@ type Made struct {
 	Batch     float64 // orders in one transaction, on average
 }
 
-// Made reads how the orders of a sale were made.
-func (t Table) Made(ctx context.Context, saleID string) (Made, error) {
+// Made reads how the orders of sales were made.
+func (t Table) Made(ctx context.Context, saleIDs ...string) (Made, error) {
 	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
 	var made Made
@@ -38,19 +38,19 @@ func (t Table) Made(ctx context.Context, saleID string) (Made, error) {
 	var seconds float64
 	err := t.DB.QueryRow(ctx, `
 		WITH made AS (
-			SELECT created_at FROM orders WHERE sale_id = $1
+			SELECT created_at FROM orders WHERE sale_id = ANY ($1)
 		), ends AS (
 			SELECT min(created_at) AS first, percentile_disc(0.99) WITHIN GROUP (ORDER BY created_at) AS done, max(created_at) AS last,
 				count(*)::float8 / count(DISTINCT created_at) AS batch
 			FROM made
 		)
 		SELECT (SELECT count(*) FROM made WHERE created_at < done), extract(epoch FROM done - first)::float8, extract(epoch FROM last - first)::float8, batch
-		FROM ends`, saleID).Scan(&rows, &seconds, &made.ToLast, &made.Batch)
+		FROM ends`, saleIDs).Scan(&rows, &seconds, &made.ToLast, &made.Batch)
 	if err != nil {
-		return Made{}, fmt.Errorf("cannot read orders of sale %s: %w", saleID, err)
+		return Made{}, fmt.Errorf("cannot read orders of %q: %w", saleIDs, err)
 	}
 	if rows == 0 || seconds == 0 {
-		return Made{}, fmt.Errorf("cannot measure orders: those of sale %s are one batch", saleID)
+		return Made{}, fmt.Errorf("cannot measure orders: those of %q are one batch", saleIDs)
 	}
 	made.PerSecond = float64(rows) / seconds
 	return made, nil

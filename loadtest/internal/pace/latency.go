@@ -30,8 +30,8 @@ func (r *run) latency(ctx context.Context, f figures) (err error) {
 		if err != nil {
 			return err
 		}
-		best, most = max(best, did.orders), max(most, consumers)
-		r.say("latency: %d consumers as fast as they can: %.0f orders/s, p90 %.0f ms", consumers, did.orders, millis(did.p90))
+		best, most = max(best, did.Orders), max(most, consumers)
+		r.say("latency: %d consumers as fast as they can: %.0f orders/s, p90 %.0f ms", consumers, did.Orders, millis(did.P90))
 	}
 	s.watch.mark("paced")
 	if err := s.stack.SetWorker(ctx, 0, consumersOf(most)...); err != nil {
@@ -53,8 +53,8 @@ func (s *stage) latencyPaced(ctx context.Context, best float64, f figures) error
 	if err != nil {
 		return err
 	}
-	f.ratio("latency_vs_best_fixed", did.orders, best)
-	f["latency_orders_per_s"], f["latency_best_fixed_orders_per_s"], f["latency_commit_p90_ms"] = did.orders, best, millis(did.p90)
+	f.ratio("latency_vs_best_fixed", did.Orders, best)
+	f["latency_orders_per_s"], f["latency_best_fixed_orders_per_s"], f["latency_commit_p90_ms"] = did.Orders, best, millis(did.P90)
 	told, latency := 0, 0
 	for _, sample := range s.watch.since(judged) {
 		if sample.Told {
@@ -67,6 +67,6 @@ func (s *stage) latencyPaced(ctx context.Context, best float64, f figures) error
 	if told > 0 {
 		f["latency_limited_by_latency"] = float64(latency) / float64(told)
 	}
-	s.run.say("latency: paced: %.0f orders/s (best fixed %.0f), p90 %.0f ms, limited by latency in %d of %d samples", did.orders, best, millis(did.p90), latency, told)
+	s.run.say("latency: paced: %.0f orders/s (best fixed %.0f), p90 %.0f ms, limited by latency in %d of %d samples", did.Orders, best, millis(did.P90), latency, told)
 	return nil
 }

@@ -24,7 +24,7 @@ func (r *run) shares(ctx context.Context, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	s.watch.mark(fmt.Sprintf("paced, %d commits/s", s.limit(sharesPart, all.commits)))
+	s.watch.mark(fmt.Sprintf("paced, %d commits/s", s.limit(sharesPart, all.Commits)))
 	if err := s.stack.SetWorker(ctx, 0, r.paced()...); err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (r *run) shares(ctx context.Context, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	f.ratio("shares_two_vs_one", two.orders, one.orders)
-	f.ratio("shares_smaller_vs_larger", slices.Min(two.shares), slices.Max(two.shares))
-	f["shares_one_orders_per_s"], f["shares_two_orders_per_s"] = one.orders, two.orders
-	r.say("shares: one worker %.0f orders/s, two %.0f: %.0f and %.0f; p90 %.0f ms", one.orders, two.orders, two.shares[0], two.shares[1], millis(two.p90))
+	f.ratio("shares_two_vs_one", two.Orders, one.Orders)
+	f.ratio("shares_smaller_vs_larger", slices.Min(two.Shares), slices.Max(two.Shares))
+	f["shares_one_orders_per_s"], f["shares_two_orders_per_s"] = one.Orders, two.Orders
+	r.say("shares: one worker %.0f orders/s, two %.0f: %.0f and %.0f; p90 %.0f ms", one.Orders, two.Orders, two.Shares[0], two.Shares[1], millis(two.P90))
 	return s.finish(ctx)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/report"
 )
 
@@ -40,7 +41,7 @@ func (r *run) throttle(ctx context.Context, f figures) (err error) {
 		}
 	}
 	if n := s.handOvers() - handedOver; n > 0 {
-		f["throttle_redelivered"] = s.between(before, s.read(ctx)).redelivered / float64(n)
+		f["throttle_redelivered"] = s.read(ctx).Since(before, s.workers()).Redelivered / float64(n)
 	}
 	if err := s.freeAgain(ctx, f); err != nil {
 		return err
@@ -62,10 +63,10 @@ func (s *stage) bestUnderThrottle(ctx context.Context) (commits float64, best ma
 		if err != nil {
 			return 0, nil, err
 		}
-		if did.orders > best[free.Name] {
-			commits, best[free.Name] = did.commits, did.orders
+		if did.Orders > best[free.Name] {
+			commits, best[free.Name] = did.Commits, did.Orders
 		}
-		s.run.say("throttle: %d consumers as fast as they can: %.0f orders/s in %.1f commits/s, p90 %.0f ms", consumers, did.orders, did.commits, millis(did.p90))
+		s.run.say("throttle: %d consumers as fast as they can: %.0f orders/s in %.1f commits/s, p90 %.0f ms", consumers, did.Orders, did.Commits, millis(did.P90))
 	}
 	if s.run.Base > 0 {
 		commits = float64(s.run.Base)
@@ -100,7 +101,7 @@ func (s *stage) freeAgain(ctx context.Context, f figures) error {
 		if err != nil {
 			return err
 		}
-		best = max(best, did.orders)
+		best = max(best, did.Orders)
 	}
 	f.ratio(bestFigure(free.Name), f["throttle_free_orders_per_s"], best)
 	f["throttle_free_before_orders_per_s"], f["throttle_free_best_fixed_orders_per_s"] = f["throttle_free_best_fixed_orders_per_s"], best
@@ -124,9 +125,9 @@ func (s *stage) fixedSteps(ctx context.Context, consumers int, commits float64, 
 		if err != nil {
 			return err
 		}
-		best[step.Name] = max(best[step.Name], did.orders)
+		best[step.Name] = max(best[step.Name], did.Orders)
 		s.run.say("throttle: %d consumers as fast as they can, %s: %.0f orders/s in %.1f commits/s, p90 %.0f ms",
-			consumers, step.Name, did.orders, did.commits, millis(did.p90))
+			consumers, step.Name, did.Orders, did.Commits, millis(did.P90))
 	}
 	s.limit(free, 0)
 	return nil
@@ -143,14 +144,14 @@ func (s *stage) fix(ctx context.Context, consumers int, already bool) error {
 
 // fixedFor measures a worker with a fixed setting, once it has as many transactions in
 // flight as it may have, and a time to warm up.
-func (s *stage) fixedFor(ctx context.Context, consumers int) (span, error) {
+func (s *stage) fixedFor(ctx context.Context, consumers int) (collect.Span, error) {
 	for deadline := time.Now().Add(2 * s.run.Settle); !s.uses(ctx, consumers) && time.Now().Before(deadline); {
 		if err := s.pause(sampleEvery / 5); err != nil {
-			return span{}, err
+			return collect.Span{}, err
 		}
 	}
 	if err := s.pause(s.run.Fixed / 3); err != nil {
-		return span{}, err
+		return collect.Span{}, err
 	}
 	return s.over(ctx, s.run.Fixed*2/3)
 }
@@ -193,10 +194,10 @@ func (s *stage) step(ctx context.Context, step Step, commits, best float64, f fi
 		return err
 	}
 	name := "throttle_" + step.Name
-	f.ratio(bestFigure(step.Name), did.orders, best)
-	f[name+"_orders_per_s"], f[name+"_best_fixed_orders_per_s"], f[name+"_commit_p90_ms"] = did.orders, best, millis(did.p90)
+	f.ratio(bestFigure(step.Name), did.Orders, best)
+	f[name+"_orders_per_s"], f[name+"_best_fixed_orders_per_s"], f[name+"_commit_p90_ms"] = did.Orders, best, millis(did.P90)
 	if left > 0 {
-		f[name+"_vs_admitted"] = did.orders / float64(left*s.run.Batch)
+		f[name+"_vs_admitted"] = did.Orders / float64(left*s.run.Batch)
 	}
 	if ratios := p90Ratios(s.watch.since(judged)); len(ratios) > 0 {
 		f[p90Figure(step.Name)] = report.SpreadOf(ratios).Median
@@ -204,7 +205,7 @@ func (s *stage) step(ctx context.Context, step Step, commits, best float64, f fi
 	if at, ok := settled(s.watch.since(changed), best); ok {
 		f[name+"_within_s"] = rounded(at - changed.Seconds())
 	}
-	s.run.say("throttle: paced, %s: %.0f orders/s (best fixed %.0f), p90 %.0f ms", text, did.orders, best, millis(did.p90))
+	s.run.say("throttle: paced, %s: %.0f orders/s (best fixed %.0f), p90 %.0f ms", text, did.Orders, best, millis(did.P90))
 	return nil
 }
 

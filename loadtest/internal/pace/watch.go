@@ -13,56 +13,25 @@ import (
 // sampleEvery is how often the workers are asked how they pace themselves.
 const sampleEvery = 500 * time.Millisecond
 
-// totals are what the workers have done, by their URLs.
-type totals map[string]collect.Worker
-
 // read asks all workers that answer.
-func (s *stage) read(ctx context.Context) totals {
-	all := make(totals)
-	for _, w := range s.stack.Info().Workers {
-		if read, err := collect.ReadWorker(ctx, w.AdminURL); err == nil { // one that starts again does not answer for a while
-			all[w.AdminURL] = read
-		}
-	}
-	return all
-}
+func (s *stage) read(ctx context.Context) collect.Fleet { return collect.ReadFleet(ctx, s.workers()) }
 
-// span is what the workers did between two readings.
-type span struct {
-	orders, commits float64 // a second
-	p90             time.Duration
-	redelivered     float64
-	shares          []float64 // orders a second by worker, in their order
-}
-
-func (s *stage) between(before, after totals) span {
-	var all span
-	var commits collect.Histogram
+// workers are the URLs of their ops listeners.
+func (s *stage) workers() []string {
+	var urls []string
 	for _, w := range s.stack.Info().Workers {
-		was, is := before[w.AdminURL], after[w.AdminURL]
-		if is.Ordered < was.Ordered || was.At.IsZero() || is.At.IsZero() { // it was started again
-			all.shares = append(all.shares, 0)
-			continue
-		}
-		took := is.At.Sub(was.At).Seconds()
-		rate, added := (is.Ordered-was.Ordered)/took, is.Commits.Since(was.Commits)
-		all.shares = append(all.shares, rate)
-		all.orders += rate
-		all.commits += added.Count / took
-		all.redelivered += is.Redelivered - was.Redelivered
-		commits = commits.Plus(added)
+		urls = append(urls, w.AdminURL)
 	}
-	all.p90 = commits.Quantile(0.9)
-	return all
+	return urls
 }
 
 // over is what the workers do in the next d.
-func (s *stage) over(ctx context.Context, d time.Duration) (span, error) {
+func (s *stage) over(ctx context.Context, d time.Duration) (collect.Span, error) {
 	before := s.read(ctx)
 	if err := s.pause(d); err != nil {
-		return span{}, err
+		return collect.Span{}, err
 	}
-	return s.between(before, s.read(ctx)), nil
+	return s.read(ctx).Since(before, s.workers()), nil
 }
 
 // watch keeps samples of how the workers of a stage pace themselves.
@@ -84,7 +53,7 @@ func (w *watch) run(ctx context.Context, s *stage) {
 		}
 		now := s.read(ctx)
 		if ctx.Err() == nil {
-			w.keep(sampleOf(time.Since(w.began), now, s.between(last, now)))
+			w.keep(now.PaceSample(time.Since(w.began), now.Since(last, s.workers())))
 		}
 		last = now
 	}
@@ -116,29 +85,6 @@ func (w *watch) since(from time.Duration) []report.PaceSample {
 		}
 	}
 	return found
-}
-
-// sampleOf puts together what all workers say.
-func sampleOf(at time.Duration, now totals, did span) report.PaceSample {
-	s := report.PaceSample{
-		T: rounded(at.Seconds()), OrdersPerS: rounded(did.orders), CommitsPerS: rounded(did.commits), CommitP90: millis(did.p90),
-		Shares: make([]float64, len(did.shares)),
-	}
-	for i, share := range did.shares {
-		s.Shares[i] = rounded(share)
-	}
-	for _, w := range now {
-		if !w.Told {
-			continue
-		}
-		s.Told = true
-		s.PacePerS += rounded(w.Pace)
-		s.Consumers += w.Consumers
-		if p90 := millis(w.P90); p90 >= s.P90 { // the slowest speaks for all
-			s.P90, s.Target, s.LimitedBy = p90, millis(w.Target), w.LimitedBy
-		}
-	}
-	return s
 }
 
 func rounded(v float64) float64      { return math.Round(v*1000) / 1000 }

@@ -35,6 +35,12 @@ type Latencies struct {
 func (l *Latencies) Add(class string, d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// In range by the clamp, so it cannot fail.
+	_ = l.histogram(class).RecordValue(min(max(d, 0), maxLatency).Microseconds())
+}
+
+// histogram of a class, new if need be. The caller holds mu.
+func (l *Latencies) histogram(class string) *hdrhistogram.Histogram {
 	h := l.classes[class]
 	if h == nil {
 		if l.classes == nil {
@@ -43,8 +49,7 @@ func (l *Latencies) Add(class string, d time.Duration) {
 		h = hdrhistogram.New(1, maxLatency.Microseconds(), digits)
 		l.classes[class] = h
 	}
-	// In range by the clamp, so it cannot fail.
-	_ = h.RecordValue(min(max(d, 0), maxLatency).Microseconds())
+	return h
 }
 
 // Summaries returns one summary a class.

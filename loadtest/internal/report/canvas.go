@@ -11,6 +11,7 @@ import (
 // figure is one chart of the page and the table behind it.
 type figure struct {
 	ID, Title, Desc string
+	Brief           bool // the description is for those who do not see the chart
 	Legend          []key
 	Canvas          *canvas
 	Table           table
@@ -139,6 +140,9 @@ func short(v float64) string {
 	places := 2
 	for limit := 10.0; math.Abs(v) >= limit && places > 0; limit *= 10 {
 		places--
+	}
+	for limit := 0.1; v != 0 && math.Abs(v) < limit && places < 6; limit /= 10 {
+		places++
 	}
 	s := strconv.FormatFloat(v, 'f', places, 64)
 	if strings.Contains(s, ".") {

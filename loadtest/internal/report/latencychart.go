@@ -20,27 +20,27 @@ var latencyTitles = []struct{ prefix, title, desc string }{
 	{"in_stock", "Latency in stock", "Answers to attempts while there was stock, from the moment each was due."},
 	{"sold_out", "Latency sold out", "Answers to attempts once the sale was known to be sold out, from the moment each was due."},
 	{"early", "Latency before the opening", "Answers to attempts that came too early, from the moment each was due."},
+	{"poll", "Latency of polls", "Reads of tickets by buyers who ask again when they are told to."},
 	{"ticket", "Latency of ticket reads", "Reads of tickets: read is answered at once, held is answered once there is news."},
 }
 
-// latencyFigures shows latencies, a figure for each prefix of class names, all on
-// one scale.
+// latencyFigures shows latencies, a figure for each prefix of class names, on a scale of
+// its own.
 func (r Report) latencyFigures() []figure {
 	groups := make(map[string][]string)
 	for _, class := range slices.Sorted(maps.Keys(r.Latency)) {
 		prefix, _, _ := strings.Cut(class, ".")
 		groups[prefix] = append(groups[prefix], class)
 	}
-	scale := logScaleOf(r.Latency)
 	var figures []figure
 	for _, t := range latencyTitles {
 		if classes := groups[t.prefix]; classes != nil {
-			figures = append(figures, r.latencyFigure(t.title, t.desc, classes, scale))
+			figures = append(figures, r.latencyFigure(t.title, t.desc, classes))
 			delete(groups, t.prefix)
 		}
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(groups)) {
-		figures = append(figures, r.latencyFigure("Latency: "+prefix, "Latencies of "+prefix+".", groups[prefix], scale))
+		figures = append(figures, r.latencyFigure("Latency: "+prefix, "Latencies of "+prefix+".", groups[prefix]))
 	}
 	for i := range figures {
 		figures[i].ID = fmt.Sprintf("latency-%d", i)
@@ -48,9 +48,10 @@ func (r Report) latencyFigures() []figure {
 	return figures
 }
 
-func (r Report) latencyFigure(title, desc string, classes []string, scale logScale) figure {
+func (r Report) latencyFigure(title, desc string, classes []string) figure {
+	scale := logScaleOf(r.Latency, classes)
 	f := figure{
-		Title: title, Desc: desc + " All latency charts have one logarithmic scale.",
+		Title: title, Desc: desc + " The scale is logarithmic, and this chart's own.",
 		Legend: []key{{"body", "p50 to p95"}, {"tail", "p95 to p99"}, {"most", "the slowest"}},
 		Canvas: &canvas{Height: latencyRow*len(classes) + latencyAxis},
 		Table:  table{Head: []string{"class", "count", "p50 ms", "p95 ms", "p99 ms", "max ms"}},
@@ -87,9 +88,10 @@ func (c *canvas) latency(y float64, class string, s record.Summary, scale logSca
 // logScale maps milliseconds to percent, by powers of ten.
 type logScale struct{ low, high int }
 
-func logScaleOf(latencies map[string]record.Summary) logScale {
+func logScaleOf(latencies map[string]record.Summary, classes []string) logScale {
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, s := range latencies {
+	for _, class := range classes {
+		s := latencies[class]
 		low, high = min(low, max(s.P50, 0.01)), max(high, s.Max, 0.01)
 	}
 	if low > high {
@@ -108,9 +110,15 @@ func (s logScale) at(ms float64) percent {
 
 func (s logScale) draw(c *canvas) {
 	bottom := float64(c.Height - latencyAxis)
-	for exponent := s.low; exponent <= s.high; exponent++ {
-		ms := math.Pow10(exponent)
+	mark := func(ms float64) {
 		c.line(s.at(ms), s.at(ms), 0, bottom+4, "grid")
 		c.text(s.at(ms), bottom+18, "tick", "%s", millis(ms))
+	}
+	for exponent := s.low; exponent <= s.high; exponent++ {
+		mark(math.Pow10(exponent))
+		if s.high-s.low == 1 && exponent < s.high { // there is room for marks between
+			mark(2 * math.Pow10(exponent))
+			mark(5 * math.Pow10(exponent))
+		}
 	}
 }

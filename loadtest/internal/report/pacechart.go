@@ -19,9 +19,10 @@ var limits = []key{
 // figures show how workers paced themselves over time: what they did, and how long their
 // commits took; below each, by what they were limited.
 func (p Pace) figures(n int) []figure {
+	beyond := p.beyond()
 	shares := []paceSeries{
 		{"s1", "orders a second", func(s PaceSample) (float64, bool) { return s.OrdersPerS, true }},
-		{"s2", "pace", func(s PaceSample) (float64, bool) { return s.PacePerS, s.Told }},
+		{"s2", "pace", func(s PaceSample) (float64, bool) { return min(s.PacePerS, beyond), s.Told }},
 	}
 	for i, class := range []string{"s3", "s4"} {
 		if p.workers() > 1 {
@@ -34,7 +35,7 @@ func (p Pace) figures(n int) []figure {
 		}
 	}
 	return []figure{
-		p.figure(fmt.Sprintf("pace-%d", n), "Pace: "+p.Name, p.Text+" Orders a second, and the pace that workers allow themselves; in seconds since the scenario began.", shares),
+		p.figure(fmt.Sprintf("pace-%d", n), "Pace: "+p.Name, p.Text+" Orders a second, and the pace that workers allow themselves, up to twice the most that they made; in seconds.", shares),
 		p.figure(fmt.Sprintf("p90-%d", n), "Commits: "+p.Name, p.Text+" How long 90 of 100 order transactions take at most, in milliseconds.", []paceSeries{
 			{"s1", "p90 as the worker has it", func(s PaceSample) (float64, bool) { return s.P90, s.Told }},
 			{"s2", "its target", func(s PaceSample) (float64, bool) { return s.Target, s.Told }},
@@ -47,6 +48,16 @@ func (p Pace) figures(n int) []figure {
 type paceSeries struct {
 	class, name string
 	value       func(PaceSample) (float64, bool)
+}
+
+// beyond is a pace that is so far above what was made that it limited nothing: where in
+// the chart is not worth the room.
+func (p Pace) beyond() float64 {
+	most := 1.0
+	for _, s := range p.Samples {
+		most = max(most, s.OrdersPerS)
+	}
+	return 2 * most
 }
 
 func (p Pace) workers() (n int) {
@@ -86,7 +97,7 @@ func cell(value float64, known bool) string {
 }
 
 func (p Pace) axes(all []paceSeries) axes {
-	a := axes{to: p.Samples[len(p.Samples)-1].T, top: 1}
+	a := axes{from: min(0, p.Samples[0].T), to: p.Samples[len(p.Samples)-1].T, top: 1}
 	var values []float64
 	for _, s := range p.Samples {
 		for _, line := range all {
@@ -100,7 +111,7 @@ func (p Pace) axes(all []paceSeries) axes {
 		// One far beyond all others, such as a setting that is to be no limit, would make a flat line of them.
 		a.top = max(1, min(values[len(values)-1], 2*values[len(values)*9/10]))
 	}
-	a.to = max(a.to, 1)
+	a.to = max(a.to, a.from+1)
 	return a
 }
 
@@ -128,18 +139,21 @@ func (p Pace) curves(c *canvas, a axes, line paceSeries) {
 // limits draws the strip of what the pace was limited by, and explains what is in it.
 func (p Pace) limits(c *canvas, a axes) []key {
 	var found []key
-	for i, s := range p.Samples {
-		at := slices.IndexFunc(limits, func(k key) bool { return k.Text == s.LimitedBy })
+	for i := 0; i < len(p.Samples); {
+		from, by := i, p.Samples[i].LimitedBy
+		for i < len(p.Samples) && p.Samples[i].LimitedBy == by {
+			i++
+		}
+		at := slices.IndexFunc(limits, func(k key) bool { return k.Text == by })
 		if at < 0 {
 			continue
 		}
-		from := 0.0
-		if i > 0 {
-			from = p.Samples[i-1].T
+		began, class := a.from, limits[at].Class
+		if from > 0 {
+			began = p.Samples[from-1].T
 		}
-		class := limits[at].Class
-		c.rect(a.x(from), max(0, a.x(s.T)-a.x(from)), limitTop+8, limitHeight, class, "limited by "+s.LimitedBy)
-		if explained := (key{class, "limited by " + s.LimitedBy}); !slices.Contains(found, explained) {
+		c.rect(a.x(began), max(0, a.x(p.Samples[i-1].T)-a.x(began)), limitTop+8, limitHeight, class, "limited by "+by)
+		if explained := (key{class, "limited by " + by}); !slices.Contains(found, explained) {
 			found = append(found, explained)
 		}
 	}
@@ -150,7 +164,7 @@ func (p Pace) limits(c *canvas, a axes) []key {
 // may be close.
 func (p Pace) marks(c *canvas, a axes) {
 	for i, m := range p.Marks {
-		x, y := a.x(min(m.T, a.to)), float64(10+11*(i%3))
+		x, y := a.x(max(a.from, min(m.T, a.to))), float64(10+11*(i%3))
 		c.line(x, x, y-8, timeBottom, "mark")
 		side := "start"
 		if x > 75 {

@@ -26,17 +26,22 @@ type page struct {
 	Written    string
 	Pass       bool
 	Violations []sale.Violation
+	Words      []string
 	Tiles      []tile
+	Matrix     *matrix   // of faults; nil for none
+	First      []section // wide ones
 	Figures    []figure
+	Curves     []curveGroup
 	Tables     []section
+	Absent     []string // what was not measured
 }
 
 // tile is a number that is looked for first.
 type tile struct{ Value, Text string }
 
 type section struct {
-	Title string
-	Table table
+	Title, Desc string
+	Table       table
 }
 
 // page writes the report as one HTML document that needs nothing else: no script,
@@ -45,9 +50,8 @@ func (r Report) page(w io.Writer, name string, now time.Time) error {
 	p := page{
 		Name: name, Written: now.UTC().Format("2006-01-02 15:04 UTC"),
 		Pass: r.Verdict.Pass, Violations: r.Verdict.Violations,
-		Tiles: r.tiles(), Figures: r.figures(),
+		Words: r.Words, Tiles: r.tiles(), Matrix: r.matrix(), First: r.firstTables(), Figures: r.figures(), Curves: r.curveGroups(), Absent: r.NotMeasured,
 	}
-	p.Tables = append(p.Tables, r.figureTables()...)
 	for _, s := range []struct {
 		title string
 		value any
@@ -84,15 +88,26 @@ func (r Report) figures() []figure {
 			all = append(all, p.figures(i)...)
 		}
 	}
+	if len(r.Processes) > 0 {
+		all = append(all, r.processFigure())
+	}
 	return all
 }
 
 func (r Report) tiles() []tile {
+	if len(r.Faults) > 0 {
+		return r.faultTiles()
+	}
 	var all []tile
 	if names := layerNames(r.Funnel); len(names) > 0 {
 		all = append(all, tile{count(r.Funnel[names[0]].Entered), "attempts"})
 	}
 	all = append(all, tile{count(int64(r.Orders.Total)), "orders"})
+	for _, c := range []struct{ class, text string }{{"in_stock.accepted", "accepted in stock, p99"}, {"sold_out.sold_out", "refused as sold out, p99"}} {
+		if l, found := r.Latency[c.class]; found && l.Count > 0 {
+			all = append(all, tile{millis(l.P99), c.text})
+		}
+	}
 	if r.QueueWait.Max > 0 {
 		all = append(all, tile{inSeconds(r.QueueWait.P50), "queue wait, p50"}, tile{inSeconds(r.QueueWait.P99), "queue wait, p99"})
 	}
@@ -102,9 +117,18 @@ func (r Report) tiles() []tile {
 	return all
 }
 
-// figureTables are what was promised and found, and figures over the rounds.
-func (r Report) figureTables() []section {
+// firstTables are what systems made of the same, what was promised and found, figures over
+// the rounds, what the database wrote, and what else the run has for people.
+func (r Report) firstTables() []section {
 	var all []section
+	compared := table{Head: comparedHead}
+	for _, c := range r.Compared {
+		compared.Rows = append(compared.Rows, c.Cells())
+	}
+	sold := table{Head: soldHead}
+	for _, s := range r.Sold {
+		sold.Rows = append(sold.Rows, s.Cells())
+	}
 	promises := table{Head: []string{"promise", "found", "held"}}
 	for _, p := range r.Promises {
 		promises.Rows = append(promises.Rows, []string{p.Text, p.Found(), p.Word()})
@@ -114,10 +138,20 @@ func (r Report) figureTables() []section {
 		s := r.Ratios[name]
 		figures.Rows = append(figures.Rows, []string{name, short(s.Median), short(s.Min), short(s.Max)})
 	}
-	for _, s := range []section{{"Promises", promises}, {"Figures", figures}} {
+	mutants := table{Head: mutantHead}
+	for _, m := range r.Mutants {
+		mutants.Rows = append(mutants.Rows, m.Cells())
+	}
+	for _, s := range []section{{Title: "Protections taken away", Table: mutants}, {Title: "The same demand", Table: sold}, {Title: "Compared", Table: compared}, {Title: "Promises", Table: promises}, {Title: "Figures", Table: figures}, r.writesSection()} {
 		if len(s.Table.Rows) > 0 {
 			all = append(all, s)
 		}
+	}
+	if len(r.Growths) > 0 {
+		all = append(all, r.growthSection())
+	}
+	for _, t := range r.Tables {
+		all = append(all, t.section())
 	}
 	return all
 }

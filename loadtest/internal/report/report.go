@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"sluice/loadtest/internal/record"
@@ -26,9 +27,22 @@ type Report struct {
 	DBWritesPerS float64                   `json:"db_writes_per_s"`
 	Config       map[string]any            `json:"config"`
 	Machine      Machine                   `json:"machine"`
-	Ratios       map[string]Spread         `json:"ratios,omitempty"`   // by name
-	Promises     []Promise                 `json:"promises,omitempty"` // what was promised, and what was found
-	Paces        []Pace                    `json:"paces,omitempty"`    // how workers paced themselves
+	Ratios       map[string]Spread         `json:"ratios,omitempty"`          // by name
+	Promises     []Promise                 `json:"promises,omitempty"`        // what was promised, and what was found
+	Paces        []Pace                    `json:"paces,omitempty"`           // how workers paced themselves
+	Compared     []Compared                `json:"compared,omitempty"`        // what several systems made of the same
+	Sold         []Sold                    `json:"sold,omitempty"`            // the same, of a sale of goods
+	Faults       []Fault                   `json:"faults,omitempty"`          // rows of the matrix, round by round
+	Mutants      []Mutant                  `json:"mutants,omitempty"`         // what rows found while a protection was gone
+	Growths      []Growth                  `json:"growths,omitempty"`         // what was in use over time, and whether it is flat
+	Marks        []Mark                    `json:"marks,omitempty"`           // what was done to the run meanwhile
+	Processes    []Process                 `json:"processes,omitempty"`       // what each process of the stack, and the tool, used
+	Settings     []WorkerSettings          `json:"worker_settings,omitempty"` // what makes DBWritesPerS what it is
+	Writes       Writes                    `json:"db_writes,omitzero"`        // what DBWritesPerS was made of
+	Curves       []Curve                   `json:"curves,omitempty"`          // figures that grow with something
+	Tables       []Table                   `json:"tables,omitempty"`          // for people
+	Words        []string                  `json:"words,omitempty"`           // what was found, in words that claim no more than was seen
+	NotMeasured  []string                  `json:"not_measured,omitempty"`    // what a reader might take for measured
 }
 
 // Orders counts order rows by state. Total leaves the rejected ones out.
@@ -127,9 +141,14 @@ func (r *Report) Fail(invariant, format string, args ...any) {
 // Write puts the report at dir/report.json and, for people, at dir/report.html,
 // each in one piece.
 func (r Report) Write(dir string) error {
-	r.Verdict.Violations = append([]sale.Violation{}, r.Verdict.Violations...)
-	r.Timeline = append([]Sample{}, r.Timeline...)
-	r.QueueWait.Buckets = append([]Bucket{}, r.QueueWait.Buckets...)
+	r.Verdict.Violations, r.Timeline, r.QueueWait.Buckets = listed(r.Verdict.Violations), listed(r.Timeline), listed(r.QueueWait.Buckets)
+	r.Faults, r.Mutants = slices.Clone(r.Faults), slices.Clone(r.Mutants)
+	for i, f := range r.Faults {
+		r.Faults[i].HitBy, r.Faults[i].Invariants, r.Faults[i].Violations = listed(f.HitBy), listed(f.Invariants), listed(f.Violations)
+	}
+	for i, m := range r.Mutants {
+		r.Mutants[i].Expected, r.Mutants[i].Found = listed(m.Expected), listed(m.Found)
+	}
 	r.Funnel, r.Latency, r.Config = orEmpty(r.Funnel), orEmpty(r.Latency), orEmpty(r.Config)
 	encoded, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -158,6 +177,14 @@ func replace(path string, content []byte) error {
 		return fmt.Errorf("cannot write report: %w", err)
 	}
 	return nil
+}
+
+// listed is a list that JSON has as one, be it empty.
+func listed[V any](all []V) []V {
+	if all == nil {
+		return []V{}
+	}
+	return all
 }
 
 func orEmpty[V any](m map[string]V) map[string]V {

@@ -47,6 +47,21 @@ func TestWrite_EmptyReportHasEveryMember(t *testing.T) {
 	}
 }
 
+func TestWrite_ListsOfFaultsAndMutantsAreNeverNull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := (Report{Faults: []Fault{{Row: "7"}}, Mutants: []Mutant{{Row: "7"}}}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(raw), "null") || strings.Count(string(raw), `"violations": []`) != 2 {
+		t.Errorf("report has lists that are none:\n%s", raw)
+	}
+}
+
 func TestFail_TurnsTheVerdict(t *testing.T) {
 	t.Parallel()
 	r := Report{Verdict: sale.Verdict{Pass: true}}

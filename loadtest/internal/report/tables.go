@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -36,8 +37,63 @@ func (r Report) PrintQueueWait(w io.Writer) error {
 	})
 }
 
-// PrintPromises prints what was promised and what was found, a line each.
+// PrintProcesses prints what each process used, if any was watched.
+func (r Report) PrintProcesses(w io.Writer) error {
+	if len(r.Processes) == 0 {
+		return nil
+	}
+	return printTable(w, "process\tcores\tCPU s\tCPU µs an attempt\tMiB", func(row func(string, ...any)) {
+		for _, p := range r.Processes {
+			row("%s\t%.2f\t%.2f\t%s\t%s", p.Name, p.Cores, p.CPUSeconds, orNone(p.MicrosPerTry), orNone(p.ResidentMB))
+		}
+	})
+}
+
+// PrintSettings prints what the database wrote beside the settings that cause it, if
+// workers were watched.
+func (r Report) PrintSettings(w io.Writer) error {
+	if len(r.Settings) == 0 {
+		return nil
+	}
+	s := r.writesSection()
+	if _, err := fmt.Fprintf(w, "database writes: %s\n", s.Desc); err != nil {
+		return fmt.Errorf("cannot print table: %w", err)
+	}
+	return printTable(w, strings.Join(s.Table.Head, "\t"), func(row func(string, ...any)) {
+		for _, cells := range s.Table.Rows {
+			row("%s", strings.Join(cells, "\t"))
+		}
+	})
+}
+
+// PrintWords prints what was found, a sentence a line.
+func (r Report) PrintWords(w io.Writer) error {
+	for _, sentence := range r.Words {
+		if _, err := fmt.Fprintln(w, sentence); err != nil {
+			return fmt.Errorf("cannot print words: %w", err)
+		}
+	}
+	return nil
+}
+
+// PrintNotMeasured prints what a reader might take for measured, a line each.
+func (r Report) PrintNotMeasured(w io.Writer) error {
+	text := fmt.Appendf(nil, "\nnot measured:\n")
+	for _, words := range r.NotMeasured {
+		text = fmt.Appendf(text, "- %s\n", words)
+	}
+	if _, err := w.Write(append(text, '\n')); err != nil {
+		return fmt.Errorf("cannot print report: %w", err)
+	}
+	return nil
+}
+
+// PrintPromises prints what was promised and what was found, a line each, if anything
+// was.
 func (r Report) PrintPromises(w io.Writer) error {
+	if len(r.Promises) == 0 {
+		return nil
+	}
 	return printTable(w, "promise\tfound\theld", func(row func(string, ...any)) {
 		for _, p := range r.Promises {
 			row("%s\t%s\t%s", p.Text, p.Found(), p.Word())
@@ -76,7 +132,7 @@ func printTable(w io.Writer, header string, fill func(row func(string, ...any)))
 }
 
 // PrintMeasured prints what was promised and found, all figures, the machine, what to know
-// about them, and the verdict.
+// about them, the words, and the verdict.
 func (r Report) PrintMeasured(w io.Writer, notes []string) error {
 	if err := r.PrintPromises(w); err != nil {
 		return err
@@ -97,6 +153,9 @@ func (r Report) PrintMeasured(w io.Writer, notes []string) error {
 	}
 	if _, err := w.Write(text); err != nil {
 		return fmt.Errorf("cannot print report: %w", err)
+	}
+	if err := r.PrintWords(w); err != nil {
+		return err
 	}
 	return r.PrintVerdict(w)
 }

@@ -22,6 +22,7 @@ const (
 // client is one that is slow, over one connection after the other.
 type client struct {
 	address string // of the gateway
+	sale    string // that it pretends to attempt
 	source  net.IP
 	number  int
 	seen    *tally
@@ -69,7 +70,7 @@ func (c client) connect(ctx context.Context) string {
 
 // words are what a client says at once and what it says after it, a byte at a time.
 func (c client) words(conn net.Conn) (first, rest string) {
-	const post = "POST /v1/sales/" + saleID + "/orders HTTP/1.1\r\nHost: x\r\n"
+	post := "POST /v1/sales/" + c.sale + "/orders HTTP/1.1\r\nHost: x\r\n"
 	switch {
 	case c.number%unread == 0:
 		if tcp, ok := conn.(*net.TCPConn); ok {

@@ -33,6 +33,16 @@ type Tally struct {
 	Ends map[string]int `json:"ends"` // connections by how they ended: a status, cut, failed or ended
 }
 
+// Cut is how many connections the gateway ended, with an answer or without.
+func (t Tally) Cut() (n int) {
+	for how, times := range t.Ends {
+		if how != failed && how != ended {
+			n += times
+		}
+	}
+	return n
+}
+
 type tally struct {
 	mu   sync.Mutex
 	open int
@@ -60,6 +70,7 @@ func (t *tally) end(how string) {
 func Clients(ctx context.Context, args []string, getenv func(string) string, stdout, _ io.Writer) error {
 	fs := flag.NewFlagSet(ClientsCommand, flag.ContinueOnError)
 	address := fs.String("address", "127.0.0.1:8080", "of the gateway, `host:port`")
+	sale := fs.String("sale", saleID, "that they pretend to attempt")
 	connections := fs.Int("connections", 10_000, "at a time")
 	addresses := fs.Int("addresses", 1, "that they come from: so many of 127.1.0.0/16")
 	within := fs.Duration("within", cycle, "time over which they begin")
@@ -78,7 +89,7 @@ func Clients(ctx context.Context, args []string, getenv func(string) string, std
 	var clients sync.WaitGroup
 	for i := range *connections {
 		n := 1 + i%*addresses
-		c := client{address: *address, source: net.IPv4(127, 1, byte(n>>8), byte(n)), number: i, seen: seen}
+		c := client{address: *address, sale: *sale, source: net.IPv4(127, 1, byte(n>>8), byte(n)), number: i, seen: seen}
 		clients.Go(func() { c.run(ctx) })
 		wait.For(ctx, time.Until(began.Add(*within*time.Duration(i)/time.Duration(*connections))))
 	}

@@ -19,34 +19,45 @@ const (
 	grace       = 15 * time.Second
 )
 
-// clients are the child process that is slow.
-type clients struct {
+// Attack is what slow clients do.
+type Attack struct {
+	Address     string        // of the gateway, host:port
+	Sale        string        // that they pretend to attempt
+	Connections int           // at a time
+	Addresses   int           // that they come from
+	Within      time.Duration // time over which they begin
+}
+
+// Running are slow clients: a child process, which ends with this one.
+type Running struct {
 	process *devstack.Process
 	pipe    *os.File
 	out     *bufio.Reader
 }
 
-// startClients returns once every client has begun, which they do over a time.
-func startClients(program, address string, connections, addresses int, within time.Duration) (*clients, error) {
+// Start starts the slow clients that program is when told ClientsCommand, and returns once
+// every one has begun.
+func Start(program string, a Attack) (*Running, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start slow clients: %w", err)
 	}
-	cmd := exec.Command(program, ClientsCommand, "-address", address, "-connections", strconv.Itoa(connections), "-addresses", strconv.Itoa(addresses), "-within", within.String())
+	cmd := exec.Command(program, ClientsCommand, "-address", a.Address, "-sale", a.Sale, "-connections", strconv.Itoa(a.Connections),
+		"-addresses", strconv.Itoa(a.Addresses), "-within", a.Within.String())
 	cmd.Stdout, cmd.Stderr = writer, os.Stderr
 	process, err := devstack.StartProcess(cmd, syscall.SIGKILL)
 	writer.Close() // the child has its own
 	if err != nil {
 		return nil, errors.Join(err, reader.Close())
 	}
-	c := &clients{process: process, pipe: reader, out: bufio.NewReader(reader)}
+	c := &Running{process: process, pipe: reader, out: bufio.NewReader(reader)}
 	if err := c.await("slow\n", startWithin); err != nil {
 		return nil, errors.Join(err, process.Kill(), reader.Close())
 	}
 	return c, nil
 }
 
-func (c *clients) await(line string, within time.Duration) error {
+func (c *Running) await(line string, within time.Duration) error {
 	if err := c.pipe.SetReadDeadline(time.Now().Add(within)); err != nil {
 		return fmt.Errorf("cannot hear of slow clients: %w", err)
 	}
@@ -56,8 +67,8 @@ func (c *clients) await(line string, within time.Duration) error {
 	return nil
 }
 
-// stop ends the clients and returns what they saw.
-func (c *clients) stop() (seen Tally, err error) {
+// Stop ends the clients and returns what they saw.
+func (c *Running) Stop() (seen Tally, err error) {
 	defer c.pipe.Close() // it was only read
 	if err := c.process.Stop(syscall.SIGTERM, grace); err != nil {
 		return seen, err

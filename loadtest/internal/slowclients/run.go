@@ -69,13 +69,13 @@ func (r *run) measure(ctx context.Context, s scene, f map[string]float64) (err e
 		if err != nil {
 			return fmt.Errorf("cannot read url: %w", err)
 		}
-		slow, err := startClients(r.Clients, gateway.Host, r.Connections, s.addresses, min(cycle, r.Stage/2))
+		slow, err := Start(r.Clients, Attack{Address: gateway.Host, Sale: saleID, Connections: r.Connections, Addresses: s.addresses, Within: min(cycle, r.Stage/2)})
 		if err != nil {
 			return err
 		}
 		defer func() {
 			var stopped error
-			seen, stopped = slow.stop()
+			seen, stopped = slow.Stop()
 			err = errors.Join(err, stopped)
 			r.tell(s, f, seen)
 		}()

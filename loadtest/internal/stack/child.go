@@ -19,7 +19,7 @@ import (
 // own while it is down.
 type child struct {
 	name        string // "gateway-0"
-	path        string
+	path        string // of the program; guarded by mu
 	env         []string
 	firstEnv    []string // of the first run only
 	settings    []string // beside env, of every run to come; guarded by mu
@@ -92,6 +92,19 @@ func (c *child) set(settings []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.settings = settings
+}
+
+func (c *child) program() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.path
+}
+
+// setProgram makes a program that of every run to come.
+func (c *child) setProgram(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.path = path
 }
 
 // close stops the process, if there was one, and frees its ports.

@@ -16,9 +16,10 @@ func childName(role string, index int) string { return role + "-" + strconv.Itoa
 // startChildren starts gateways and workers. Those started before an error are
 // in s, for Close.
 func (s *Stack) startChildren(ctx context.Context) error {
-	info := s.proxiedInfo()
+	info, gatewayInfo := s.proxiedInfo(), s.gatewayInfo() // before there are children without ports
 	for i := range s.config.Gateways {
-		c := s.newChild("gateway", i, gatewayGrace, info.gatewayEnv(s.ticketKey, s.config.Drain))
+		c := s.newChild("gateway", i, gatewayGrace, gatewayInfo.gatewayEnv(s.ticketKey, s.config.Drain))
+		c.set(s.config.GatewaySettings)
 		s.gateways = append(s.gateways, c)
 	}
 	for i := range s.config.Workers {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sluice/shared/devstack"
 )
 
 // Most processes of one kind: a stack is for one machine.
@@ -29,6 +31,16 @@ type Config struct {
 	// "gateway-0" or "worker-1", for its first run only: its successors are without.
 	FirstEnv map[string][]string
 
+	// Stores are how the stores are set. What the stack decides itself, BinDir, Log and
+	// NATSMonitor, is not asked of it.
+	Stores devstack.Options
+
+	// RedisReplica has Redis followed by a replica, through the proxy RedisReplica.
+	RedisReplica bool
+
+	// GatewaySettings are extra environment of all gateways, in every run.
+	GatewaySettings []string
+
 	// WorkerSettings are extra environment of the workers that Start starts, in every
 	// run until SetWorker.
 	WorkerSettings []string
@@ -36,6 +48,10 @@ type Config struct {
 	// Proxied are stores, "redis", "nats" or "postgres", that gateways and workers
 	// reach through a proxy, which Stack.Proxy returns. Info has the stores' own URLs.
 	Proxied []string
+
+	// Apart are stores that gateways alone reach through a proxy, which Stack.Apart
+	// returns: so they can be cut off from what workers still reach.
+	Apart []string
 }
 
 // check finds what can be known before anything is started.

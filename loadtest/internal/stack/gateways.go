@@ -17,7 +17,8 @@ func (s *Stack) AddGateways(ctx context.Context, n int) ([]GatewayInfo, error) {
 	}
 	added := make([]*child, n)
 	for i := range added {
-		added[i] = s.newChild("gateway", first+i, gatewayGrace, s.proxiedInfo().gatewayEnv(s.ticketKey, s.config.Drain))
+		added[i] = s.newChild("gateway", first+i, gatewayGrace, s.gatewayInfo().gatewayEnv(s.ticketKey, s.config.Drain))
+		added[i].set(s.config.GatewaySettings)
 		if err := added[i].reserve(); err != nil {
 			return nil, errors.Join(err, closeAll(added[:i+1]))
 		}

@@ -55,6 +55,45 @@ func ReadInfo(path string) (Info, error) {
 	if err := json.Unmarshal(content, &info); err != nil {
 		return Info{}, fmt.Errorf("cannot read the running stack from %s: %w", path, err)
 	}
+	if lacks := info.lacks(); lacks != nil {
+		return Info{}, fmt.Errorf("stack file %s lacks %s", path, strings.Join(lacks, ", "))
+	}
+	return info, nil
+}
+
+// lacks are the stores that are missing. A client without a URL would look for one in the
+// environment, and find another stack's.
+func (i Info) lacks() (fields []string) {
+	for _, store := range []struct{ field, url string }{{"redis.url", i.Redis.URL}, {"nats.url", i.NATS.URL}, {"postgres.url", i.Postgres.URL}} {
+		if store.url == "" {
+			fields = append(fields, store.field)
+		}
+	}
+	return fields
+}
+
+// ReadTarget is ReadInfo for whoever sends attempts: there are gateways, and the secrets
+// that buyers' tokens are signed with.
+func ReadTarget(path string) (Info, error) {
+	info, err := ReadInfo(path)
+	if err != nil {
+		return info, err
+	}
+	var lacks []string
+	if len(info.Gateways) == 0 {
+		lacks = append(lacks, "gateways")
+	}
+	for n, g := range info.Gateways {
+		if g.URL == "" || g.OpsURL == "" {
+			lacks = append(lacks, fmt.Sprintf("gateways[%d].url or ops_url", n))
+		}
+	}
+	if s := info.Secrets; s.JWTHS256 == "" || s.JWTIssuer == "" || s.JWTAudience == "" {
+		lacks = append(lacks, "secrets.jwt_hs256, jwt_issuer or jwt_audience, without which every attempt would be refused as invalid_token")
+	}
+	if lacks != nil {
+		return info, fmt.Errorf("stack file %s lacks %s", path, strings.Join(lacks, ", "))
+	}
 	return info, nil
 }
 

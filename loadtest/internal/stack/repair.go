@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"sluice/shared/devstack"
-	"sluice/shared/faultproxy"
 )
 
 // Restart ends a store, "redis", "nats" or "postgres", by end, such as
@@ -48,13 +46,9 @@ func (s *Stack) StopWorkers() (start func(env ...string) error, err error) {
 	}, errors.Join(errs...)
 }
 
-// repair makes the caller the only one who starts a store or a worker again, until it
-// calls done. Gateways are never repaired.
+// repair makes the caller the only one who starts a process again, until it calls done.
 func (s *Stack) repair(name string) (done func()) {
-	lock, ok := s.repairs[name]
-	if !ok {
-		return func() {}
-	}
+	lock := s.repairs[name]
 	lock.Lock()
 	return lock.Unlock
 }
@@ -66,7 +60,7 @@ func (s *Stack) down(name string, m member) bool {
 	return ended(m)
 }
 
-func ended(m member) bool {
+func ended(m interface{ Exited() <-chan struct{} }) bool {
 	select {
 	case <-m.Exited():
 		return true
@@ -86,32 +80,4 @@ func (s *Stack) store(name string) (*devstack.Server, error) {
 	default:
 		return nil, fmt.Errorf("the stack has no store %q", name)
 	}
-}
-
-// Proxy returns what stands before a store of Config.Proxied, else nil.
-func (s *Stack) Proxy(store string) *faultproxy.Proxy { return s.proxies[store] }
-
-func (s *Stack) startProxies() error {
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(s.config.Proxied))) {
-		server, err := s.store(name)
-		if err != nil {
-			return err
-		}
-		if s.proxies[name], s.through[name], err = faultproxy.StartFor(server.URL()); err != nil {
-			delete(s.proxies, name)
-			return err
-		}
-	}
-	return nil
-}
-
-// proxiedInfo is Info as gateways and workers are to see it.
-func (s *Stack) proxiedInfo() Info {
-	info := s.Info()
-	for name, store := range map[string]*StoreInfo{"redis": &info.Redis, "nats": &info.NATS, "postgres": &info.Postgres} {
-		if url, ok := s.through[name]; ok {
-			store.URL = url
-		}
-	}
-	return info
 }

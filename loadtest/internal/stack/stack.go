@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sluice/shared/devstack"
-	"sluice/shared/faultproxy"
 )
 
 // How long things may take. The graces add up, with the stores', to less than 20 s.
@@ -30,19 +29,20 @@ type Stack struct {
 	log       *slog.Logger
 	lock      *os.File // on OutDir: one stack there at a time
 	stores    *devstack.Stack
-	monitor   *devstack.Port // of nats-server, which says only there what doctor asks
+	replica   *devstack.Server // of Redis, if there is to be one
+	monitor   *devstack.Port   // of nats-server, which says only there what doctor asks
 	secrets   Secrets
 	ticketKey string // of the gateways
 	gateways  []*child
 	workers   []*child
-	growing   sync.RWMutex                 // of the lists: gateways and workers may be added
-	proxies   map[string]*faultproxy.Proxy // of the stores in Config.Proxied
-	through   map[string]string            // their URLs through the proxies
-	repairs   map[string]*sync.Mutex       // held while a store or worker is down for Restart, SetWorker or StopWorkers
-	stop      context.CancelFunc           // ends supervision
-	watch     func(name string, m member)  // starts supervision of one more
-	wait      sync.WaitGroup               // for supervision
-	mu        sync.Mutex                   // of the announcement
+	growing   sync.RWMutex                // of the lists: gateways and workers may be added
+	proxies   proxies                     // of the stores in Config.Proxied
+	apart     proxies                     // of those in Config.Apart
+	repairs   map[string]*sync.Mutex      // held while a process is down for Restart, SetWorker, StopWorkers or Arm
+	stop      context.CancelFunc          // ends supervision
+	watch     func(name string, m member) // starts supervision of one more
+	wait      sync.WaitGroup              // for supervision
+	mu        sync.Mutex                  // of the announcement
 	announced bool
 }
 
@@ -50,10 +50,9 @@ type Stack struct {
 // stack.json written. ctx bounds the start only. On an error nothing is left running.
 func Start(ctx context.Context, config Config) (*Stack, error) {
 	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {},
-		proxies: make(map[string]*faultproxy.Proxy), through: make(map[string]string),
 		repairs: map[string]*sync.Mutex{"redis": {}, "nats": {}, "postgres": {}}}
 	for i := range maxProcesses {
-		s.repairs[childName("worker", i)] = new(sync.Mutex)
+		s.repairs[childName("gateway", i)], s.repairs[childName("worker", i)] = new(sync.Mutex), new(sync.Mutex)
 	}
 	if s.config.Drain == 0 {
 		s.config.Drain = drain
@@ -80,10 +79,15 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.monitor, err = devstack.ReservePort(); err != nil {
 		return err
 	}
-	if s.stores, err = devstack.Start(ctx, devstack.Options{BinDir: s.config.BinDir, Log: s.log, NATSMonitor: s.monitor.Addr()}); err != nil {
+	options := s.config.Stores
+	options.BinDir, options.Log, options.NATSMonitor = s.config.BinDir, s.log, s.monitor.Addr()
+	if s.stores, err = devstack.Start(ctx, options); err != nil {
 		return err
 	}
 	if err := s.startProxies(); err != nil {
+		return err
+	}
+	if err := s.startReplica(ctx); err != nil { // Redis may refuse to write without
 		return err
 	}
 	if err := s.warmup(ctx, "migrate"); err != nil {
@@ -126,8 +130,9 @@ func (s *Stack) Close() error {
 	s.stop()
 	s.wait.Wait()
 	errs := []error{s.withdraw(), closeAll(s.allGateways()), closeAll(s.allWorkers())}
-	for _, proxy := range s.proxies {
-		errs = append(errs, proxy.Close())
+	errs = append(errs, s.proxies.close(), s.apart.close())
+	if s.replica != nil {
+		errs = append(errs, s.replica.Close())
 	}
 	if s.stores != nil {
 		errs = append(errs, s.stores.Close())

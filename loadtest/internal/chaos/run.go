@@ -1,0 +1,180 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/loadtest/internal/collect"
+	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/stack"
+	"sluice/shared/devstack"
+	"sluice/shared/sale"
+)
+
+// Config of a run.
+type Config struct {
+	Rows   []Row
+	Seeds  []uint64 // each row once with each
+	OutDir string   // gets sales files, and the logs of each stack in a directory of its own
+	BinDir string
+	Src    string // root of the sources, for rows that build other programs from them
+	Log    *slog.Logger
+
+	Mutation string        // of package mutants: all rows are run without this protection, whatever they need
+	Patience time.Duration // for what is to come to an end after a round; 60 s if zero
+}
+
+const (
+	gateways    = 2
+	workers     = 2
+	roundWithin = 6 * time.Minute // until nothing is broken any more, and the sale goes on
+	judgeWithin = 5 * time.Minute // from then on
+)
+
+// Run breaks what the rows break, and returns what each round came to. Rows with the same
+// needs share a stack. It says on out how far it is.
+func Run(ctx context.Context, c Config, out io.Writer) (all []report.Fault, err error) {
+	if err := roomForFiles(c.Rows); err != nil {
+		return nil, err
+	}
+	if c.Mutation != "" {
+		c.Rows = slices.Clone(c.Rows)
+		for i := range c.Rows {
+			c.Rows[i].Stack.Mutation = c.Mutation
+		}
+	}
+	stacks, sharing := byNeeds(c.Rows)
+	for i, needs := range stacks {
+		found, err := c.onOneStack(ctx, needs, sharing[needs], filepath.Join(c.OutDir, fmt.Sprintf("stack-%d", i)), out)
+		all = append(all, found...)
+		if err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// byNeeds are the stacks that rows need, in the order in which they are first asked for, and
+// the rows that share each.
+func byNeeds(rows []Row) (stacks []Needs, sharing map[Needs][]Row) {
+	sharing = make(map[Needs][]Row)
+	for _, row := range rows {
+		if _, known := sharing[row.Stack]; !known {
+			stacks = append(stacks, row.Stack)
+		}
+		sharing[row.Stack] = append(sharing[row.Stack], row)
+	}
+	return stacks, sharing
+}
+
+// onOneStack runs rows that may share a stack, whose files go to dir.
+func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, dir string, out io.Writer) (all []report.Fault, err error) {
+	d, err := mountDisks(needs.Disk, dir)
+	if errors.Is(err, devstack.ErrNoDisk) {
+		return c.notRun(rows, err, out), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	s, err := c.start(ctx, needs, d.store, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(ownPrograms(dir))) }()
+	info := s.Info()
+	stores, err := collect.Open(ctx, collect.URLs{Redis: info.Redis.URL, NATS: info.NATS.URL, Postgres: info.Postgres.URL}, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer stores.Close() // it only read
+	for _, seed := range c.Seeds {
+		for _, row := range rows {
+			if err := ctx.Err(); err != nil {
+				return all, err
+			}
+			r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
+			r.src, r.binDir, r.disks = c.Src, c.BinDir, d
+			all = append(all, r.run(ctx))
+			progress(out, all)
+		}
+	}
+	return all, nil
+}
+
+// progress says what the last round came to. A line that cannot be printed is no reason to stop.
+func progress(out io.Writer, all []report.Fault) {
+	_, _ = fmt.Fprintf(out, "%s  %s\n", time.Now().Format(time.TimeOnly), all[len(all)-1].Line())
+}
+
+// start starts a stack with a sale that nobody is interested in: each round has its own.
+func (c Config) start(ctx context.Context, needs Needs, store, dir string) (*stack.Stack, error) {
+	sales := filepath.Join(dir, "sales.yaml")
+	now := time.Now().UTC()
+	text := fmt.Sprintf("sales:\n  - {id: idle, total: 1, price: 100, opens_at: %s, closes_at: %s}\n", now.Format(time.RFC3339), now.Add(time.Hour).Format(time.RFC3339))
+	if err := os.WriteFile(sales, []byte(text), 0o644); err != nil {
+		return nil, fmt.Errorf("cannot write sales file: %w", err)
+	}
+	bin, err := c.programs(ctx, needs.Mutation, dir)
+	if err != nil {
+		return nil, err
+	}
+	config := stack.Config{Gateways: gateways, Workers: workers, SalesFile: sales, OutDir: dir, BinDir: bin, Log: c.Log,
+		GatewaySettings: strings.Fields(needs.Gateways), WorkerSettings: needs.workerSettings(),
+		Stores: devstack.Options{NATSSync: needs.NATSSync, NATSStore: store}}
+	if needs.Proxied {
+		config.Proxied = []string{"redis", "nats", "postgres"}
+	}
+	if needs.Apart {
+		config.Apart = []string{"nats"}
+	}
+	if needs.Replica {
+		config.RedisReplica, config.Stores.RedisArgs = true, replicaArgs
+	}
+	return stack.Start(ctx, config)
+}
+
+// replicaArgs have Redis refuse to write without a replica that follows, and send a new one
+// everything at once. A replica that is merely slow counts for some seconds.
+var replicaArgs = []string{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "5", "--repl-diskless-sync-delay", "0"}
+
+// run breaks and judges. Whatever goes wrong is a violation of the round, not an end of
+// the others.
+func (r *Round) run(ctx context.Context) report.Fault {
+	running, cancel := context.WithTimeout(ctx, roundWithin) // the load's too, which the judge ends
+	defer cancel()
+	if err := errors.Join(r.row.Run(running, r), r.disarm(context.WithoutCancel(ctx))); err != nil {
+		r.fail("scenario", "%v", err)
+	}
+	if r.load != nil {
+		judging, cancel := context.WithTimeout(ctx, judgeWithin)
+		defer cancel()
+		if err := r.judge(judging); err != nil {
+			r.fail("scenario", "cannot judge: %v", err)
+		}
+	}
+	return r.fault()
+}
+
+// fault is the round as the matrix has it.
+func (r *Round) fault() report.Fault {
+	shown, violations := r.row.told(r.found)
+	f := report.Fault{
+		Row: r.row.ID, Name: r.row.Name, Fault: r.row.Fault, Expect: r.row.Expect, Seed: r.seed, InjectedS: r.injected.Seconds(),
+		Hits: r.hits, HitBy: append([]string{}, r.said...), RecoveryS: r.recovery.Seconds(), BoundS: r.row.Bound.Seconds(), TookS: time.Since(r.began).Seconds(),
+		Shows: r.row.kinds(), Shown: shown, Violations: append([]sale.Violation{}, violations...), Invariants: r.heldAgainst(), Pass: len(violations) == 0, InTime: r.recovery <= r.row.Bound,
+	}
+	if r.load != nil {
+		f.Accepted, f.Unknown = r.load.accepted.Load(), r.load.unknown.Load()
+	}
+	return f
+}

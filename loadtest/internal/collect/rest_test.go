@@ -1,0 +1,20 @@
+package collect
+
+import (
+	"testing"
+
+	"sluice/shared/sale"
+)
+
+func TestJudgeLater_WhatMovesIsSlowAndWhatStandsStillUnfinishedIsAFault(t *testing.T) {
+	t.Parallel()
+	unfinished := func(handOff int64) sale.Evidence {
+		return sale.Evidence{Total: 5, Configured: 5, Still: true, Waited: true, Redis: sale.RedisEvidence{Loaded: 5, Stock: 5 - 3, Accepted: 3, HandOff: handOff}}
+	}
+	if v, slow := judgeLater(unfinished(3), unfinished(2)); !slow {
+		t.Errorf("it moves, yet is not slow: %+v", v)
+	}
+	if v, slow := judgeLater(unfinished(2), unfinished(2)); slow || v.Pass {
+		t.Errorf("it stands still: slow %v, %+v", slow, v)
+	}
+}

@@ -1,0 +1,46 @@
+package earlier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// Pinned is the commit that is built while nothing is tagged.
+const Pinned = "3b03e5700d2cf77d80e277d5f79e7f9b68d7925c"
+
+// Commit is an earlier state of this repository.
+type Commit struct {
+	Hash string // all of it
+	Name string // its tag, or the beginning of its hash
+}
+
+// find says which commit of the clone at src is the earlier one.
+func find(ctx context.Context, src string) (Commit, error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return Commit{}, errors.New("cannot build earlier programs without git: install it")
+	}
+	name, err := git(ctx, src, "describe", "--tags", "--abbrev=0", "HEAD^")
+	if err != nil {
+		name = Pinned // no tag, or no history
+	}
+	hash, err := git(ctx, src, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if err != nil {
+		return Commit{}, fmt.Errorf("cannot build earlier programs: %s is no clone with commit %s: name one with -src; if it is shallow, run 'git fetch --unshallow' there", src, name)
+	}
+	if name == Pinned {
+		name = hash[:12]
+	}
+	return Commit{Hash: hash, Name: name}, nil
+}
+
+// git returns what a git command prints, without the end of its last line.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"sluice/loadtest/internal/report"
+	"sluice/shared/service"
+)
+
+// Marks in a document between which the matrix stands.
+const (
+	matrixBegins = "<!-- matrix: make matrix -->\n"
+	matrixEnds   = "<!-- /matrix -->\n"
+)
+
+// matrixCommand prints what a run of chaos found as a table in Markdown, or puts it into a document.
+func matrixCommand(_ context.Context, args []string, getenv func(string) string, stdout, _ io.Writer) error {
+	fs := flag.NewFlagSet("matrix", flag.ContinueOnError)
+	from := fs.String("report", filepath.Join("out", "chaos", "report.json"), "`file` that loadtest chaos wrote")
+	into := fs.String("into", "", "`file` in Markdown to put the table into, between its marks; printed if empty")
+	if err := service.Parse(fs, args, getenv); err != nil {
+		return err
+	}
+	content, err := os.ReadFile(*from)
+	if err != nil {
+		return service.UsageErrorf("-report (SLUICE_REPORT): run loadtest chaos first: %v", err)
+	}
+	var rep report.Report
+	if err := json.Unmarshal(content, &rep); err != nil {
+		return service.UsageErrorf("-report (SLUICE_REPORT): %s is no report: %v", *from, err)
+	}
+	if len(rep.Faults) == 0 {
+		return service.UsageErrorf("-report (SLUICE_REPORT): %s has no rounds of chaos", *from)
+	}
+	var table bytes.Buffer
+	if err := rep.PrintMatrix(&table); err != nil {
+		return err
+	}
+	if *into == "" {
+		_, err := stdout.Write(table.Bytes())
+		return err
+	}
+	return putBetweenMarks(*into, table.Bytes())
+}
+
+// putBetweenMarks replaces what a document has between the marks of the matrix.
+func putBetweenMarks(path string, table []byte) error {
+	document, err := os.ReadFile(path)
+	if err != nil {
+		return service.UsageErrorf("-into (SLUICE_INTO): %v", err)
+	}
+	head, rest, begins := bytes.Cut(document, []byte(matrixBegins))
+	_, tail, ends := bytes.Cut(rest, []byte(matrixEnds))
+	if !begins || !ends {
+		return service.UsageErrorf("-into (SLUICE_INTO): %s lacks a line %q and after it a line %q", path, matrixBegins[:len(matrixBegins)-1], matrixEnds[:len(matrixEnds)-1])
+	}
+	made := bytes.Join([][]byte{head, []byte(matrixBegins), table, []byte(matrixEnds), tail}, nil)
+	if err := os.WriteFile(path, made, 0o644); err != nil {
+		return fmt.Errorf("cannot write the matrix: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"sluice/loadtest/internal/report"
+	"sluice/shared/service"
+)
+
+// conclude writes the report of a measurement into out and prints what it found and where
+// the report is. It fails when the verdict does.
+func conclude(rep report.Report, out string, stdout io.Writer, printed func(io.Writer) error) error {
+	if err := rep.Write(out); err != nil {
+		return err
+	}
+	if err := printed(stdout); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(out, "report.html")) // printed would have failed
+	if !rep.Verdict.Pass {
+		return errVerdict
+	}
+	return nil
+}
+
+// checkOut refuses a directory for the report that cannot be one, before hours are
+// measured for it.
+func checkOut(out string) error {
+	info, err := os.Stat(out)
+	if errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return service.UsageErrorf("-out (SLUICE_OUT): %s is a file, or below one: name a directory, which is made if it is not there", out)
+	}
+	return nil
+}
+
+// mostGateways, and workers, that a stack has.
+const mostGateways = 16
+
+// checkFleet refuses gateways and workers that a stack of its own cannot have.
+func checkFleet(gateways, workers int) error {
+	if gateways < 1 || gateways > mostGateways {
+		return service.UsageErrorf("-gateways (SLUICE_GATEWAYS) must be 1 to %d, is %d", mostGateways, gateways)
+	}
+	if workers < 1 || workers > mostGateways {
+		return service.UsageErrorf("-workers (SLUICE_WORKERS) must be 1 to %d, is %d", mostGateways, workers)
+	}
+	return nil
+}
+
+// writeSales writes the sales file of a measurement into out, which is made, and returns
+// its path.
+func writeSales(out string, text []byte) (path string, err error) {
+	path = filepath.Join(out, "sales.yaml")
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", fmt.Errorf("cannot write sales file: %w", err)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return "", fmt.Errorf("cannot write sales file: %w", err)
+	}
+	return path, nil
+}
