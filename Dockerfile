@@ -4,6 +4,7 @@ ARG PROGRAM
 WORKDIR /src
 COPY go.work go.work.sum ./
 COPY lua lua
+COPY docs docs
 COPY shared shared
 COPY gateway gateway
 COPY worker worker

@@ -2,7 +2,7 @@
 NATS_SERVER_VERSION   := v2.15.3
 GOLANGCI_LINT_VERSION := v2.15.0
 
-MODULES  := gateway loadtest lua shared warmup worker
+MODULES  := docs gateway loadtest lua shared warmup worker
 PROGRAMS := ./gateway ./worker ./warmup ./loadtest
 
 # The sales that `make up` opens.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 
+	"sluice/docs"
 	"sluice/shared/backlog"
 	"sluice/shared/sale"
 	"sluice/shared/service"
@@ -14,7 +15,7 @@ import (
 
 // openConsole serves the on-call page beside the admin API.
 func openConsole(ops *service.Ops, c config, log *slog.Logger) (*console.Console, error) {
-	page, err := console.New(c.adminToken, console.Runbook(), log)
+	page, err := console.New(c.adminToken, docs.Runbook, log)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ require (
 	golang.org/x/sync v0.25.0
 	golang.org/x/time v0.16.0
 	pgregory.net/rapid v1.3.0
+	sluice/docs v0.0.0
 	sluice/shared v0.0.0
 )
 
@@ -55,6 +56,7 @@ require (
 )
 
 replace (
+	sluice/docs => ../docs
 	sluice/lua => ../lua
 	sluice/shared => ../shared
 )

@@ -21,14 +21,14 @@ type Console struct {
 	tries    *tries
 	origin   *http.CrossOriginProtection
 	hub      *hub
-	runbook  []byte // as HTML; empty for none
+	runbook  []byte // as HTML
 	mux      *http.ServeMux
 	log      *slog.Logger
 	refusals service.Quiet
 }
 
 // New makes a console for those who know token; without one it says that it is off. The
-// runbook is Markdown, with a heading for each alert; it may be empty.
+// runbook is Markdown, with a heading for each alert.
 func New(token string, runbook []byte, log *slog.Logger) (*Console, error) {
 	rendered, err := render(runbook)
 	if err != nil {

@@ -1,0 +1,3 @@
+module sluice/docs
+
+go 1.26.0
