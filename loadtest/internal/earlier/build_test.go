@@ -55,6 +55,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// A commit that was never published is in the clone of whoever made it alone.
+func TestPinned_IsInTheHistory(t *testing.T) {
+	t.Parallel()
+	if shallow, err := git(t.Context(), ".", "rev-parse", "--is-shallow-repository"); err != nil || shallow == "true" {
+		t.Skip("this is no clone with all of its history")
+	}
+	if _, err := git(t.Context(), ".", "merge-base", "--is-ancestor", Pinned, "HEAD"); err != nil {
+		t.Errorf("commit %s is not in the history: pin one that is", Pinned)
+	}
+}
+
 func TestBuild_BuildsTheNewestTagBeforeHeadOnce(t *testing.T) {
 	t.Parallel()
 	c := newClone(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // Pinned is the commit that is built while nothing is tagged.
-const Pinned = "3b03e5700d2cf77d80e277d5f79e7f9b68d7925c"
+const Pinned = "6cf7394a7e896f774a8d321da6f8cba3837a2c3a"
 
 // Commit is an earlier state of this repository.
 type Commit struct {
