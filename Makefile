@@ -1,6 +1,7 @@
 # Everything here sets up and builds what it needs: a fresh clone needs no step before.
 NATS_SERVER_VERSION   := v2.15.3
 GOLANGCI_LINT_VERSION := v2.15.0
+CYCLONEDX_VERSION     := v1.10.0
 
 MODULES  := docs gateway loadtest lua shared warmup worker
 PROGRAMS := ./gateway ./worker ./warmup ./loadtest
@@ -10,17 +11,17 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate pace slow chaos matrix mutants soak compare lint clean
+.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate pace slow chaos matrix mutants soak compare lint release reproducible clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing: redis-server, Postgres, a C compiler, Chromium, nats-server and promtool in bin/
 	@scripts/setup.sh $(NATS_SERVER_VERSION)
 
 build: ## Build gateway, worker, warmup and loadtest into bin/
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -o bin/ $(PROGRAMS)
+	CGO_ENABLED=0 go build -trimpath -ldflags "$$(scripts/stamp.sh)" -o bin/ $(PROGRAMS)
 
 # The same programs with the race detector, for the end-to-end tests.
 build-race:
@@ -92,5 +93,14 @@ long: setup build-race ## Run all tests at full size, then fuzz every target (FU
 lint: ## Check style, import rules and modules
 	@scripts/lint.sh $(GOLANGCI_LINT_VERSION) $(MODULES)
 
-clean: ## Remove what was built and what runs wrote; nats-server and golangci-lint stay
+# What a release is called; by default the newest tag, with what came after it.
+export VERSION
+
+release: ## Pack the programs for linux and darwin, amd64 and arm64, with bills of materials, into out/release (VERSION=v1.2.3)
+	@scripts/release.sh $(CYCLONEDX_VERSION) out/release
+
+reproducible: ## Build the release twice in different places and compare the bytes (PLATFORMS="linux/amd64" for one alone)
+	@scripts/reproducible.sh $(CYCLONEDX_VERSION)
+
+clean: ## Remove what was built and what runs wrote; tools in bin/ stay
 	rm -rf out bin/race bin/gateway bin/worker bin/warmup bin/loadtest

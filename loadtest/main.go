@@ -78,7 +78,7 @@ func names() string {
 
 func usage(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "Usage: loadtest COMMAND [flags]; loadtest COMMAND -help lists its flags\n\n") // the Flush below reports a failure
+	fmt.Fprint(t, "Usage: loadtest COMMAND [flags]; loadtest COMMAND -help lists its flags; loadtest version says which version this is\n\n") // the Flush below reports a failure
 	for _, c := range commands() {
 		if c.text != "" {
 			fmt.Fprintf(t, "%s\t%s\n", c.name, c.text)

@@ -71,7 +71,7 @@ func writeUsage(w io.Writer) error {
 	for _, c := range commands() {
 		fmt.Fprintf(&text, "  %-24s %s\n", c.name+" "+c.operands, c.summary)
 	}
-	text.WriteString("\nwarmup COMMAND -h lists a command's flags.\n")
+	text.WriteString("\nwarmup COMMAND -h lists a command's flags; warmup version says which version this is.\n")
 	_, err := io.WriteString(w, text.String())
 	return err
 }

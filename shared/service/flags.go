@@ -144,5 +144,6 @@ func nameVariables(fs *flag.FlagSet) (restore func()) {
 func writeHelp(fs *flag.FlagSet) {
 	fs.Usage()
 	fmt.Fprintf(fs.Output(), "Each flag may be given by the environment instead: -some-flag is %s.\n"+
-		"Secrets belong there: a command line is visible to every user of the machine.\n", Variable("some-flag"))
+		"Secrets belong there: a command line is visible to every user of the machine.\n"+
+		"The first word version, alone, prints which version of the program this is.\n", Variable("some-flag"))
 }

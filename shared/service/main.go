@@ -33,9 +33,12 @@ func UsageErrorf(format string, args ...any) error {
 
 // Main runs the process and exits: 0 when run returns nil or was asked for help,
 // 2 when the command line or environment is wrong, else 1, with one line on
-// stderr. The first SIGINT, SIGTERM or SIGHUP ends run's context; the second exits at
+// stderr. `version` and `-version` are answered here, alike by all. The first SIGINT, SIGTERM or SIGHUP ends run's context; the second exits at
 // once with 1.
 func Main(name string, run Run) {
+	if versionAsked(os.Args[1:]) {
+		os.Exit(exitCode(name, tellVersion(os.Stdout, name), os.Stderr))
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -82,6 +82,23 @@ func TestMain_ExitCodesAndOneLine(t *testing.T) {
 	}
 }
 
+func TestMain_AnswersWhichVersionItIs(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"version", "-version", "--version"} {
+		child, stderr := newChild(t, "badly")
+		child.Args = append(child.Args, word)
+		out, err := child.Output()
+		if want := fmt.Sprintf("child %s\n", service.ReadVersion()); err != nil || string(out) != want || stderr.Len() > 0 {
+			t.Errorf("%s: error %v, prints %q and %q, want %q", word, err, out, stderr, want)
+		}
+	}
+	child, _ := newChild(t, "badly")
+	child.Args = append(child.Args, "version", "phone")
+	if out, err := child.Output(); err == nil || len(out) > 0 {
+		t.Errorf("an operand beside it is not for run: error %v, prints %q", err, out)
+	}
+}
+
 func TestMain_FirstSignalEndsTheContextSecondExits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -126,6 +126,24 @@ func TestOps_VerboseListsEachPhase(t *testing.T) {
 	}
 }
 
+func TestOps_VerboseLivenessSaysWhichVersionLives(t *testing.T) {
+	t.Parallel()
+	s := startOps(t, nil)
+	_, body := s.get("/livez?verbose", "")
+	var got struct {
+		Status string
+		Build  service.Version
+	}
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Status != "alive" || got.Build != service.ReadVersion() {
+		t.Errorf("answers %s, want the build %+v", body, service.ReadVersion())
+	}
+	s.expect("/livez", 200, `{"status":"alive"}`)
+	s.expect("/metrics", 200, "sluice_build_info{", `version="`+got.Build.Version+`"`, `go="`+got.Build.Go+`"`)
+}
+
 func TestOps_SaleGateAsksTheHookOnceTheProcessIsReady(t *testing.T) {
 	t.Parallel()
 	var catalogue *service.Phase

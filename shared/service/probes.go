@@ -13,12 +13,18 @@ type probe struct {
 	Sale   string        `json:"sale,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 	Phases []PhaseReport `json:"phases,omitempty"`
+	Build  *Version      `json:"build,omitempty"`
 }
 
 // addProbes adds the probes. They read memory only.
 func addProbes(mux *http.ServeMux, h *Health) {
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
-		writeProbe(w, http.StatusOK, probe{Status: "alive"})
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, r *http.Request) {
+		body := probe{Status: "alive"}
+		if r.URL.Query().Has("verbose") {
+			build := ReadVersion()
+			body.Build = &build
+		}
+		writeProbe(w, http.StatusOK, body)
 	})
 	mux.HandleFunc("GET /startupz", func(w http.ResponseWriter, r *http.Request) {
 		status := StatusWarming
