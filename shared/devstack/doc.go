@@ -6,6 +6,9 @@
 //	StartPostgres ┘              └ Stop ──► (exited) ─┘
 //	                                Close: stopped, port free, files gone
 //
+// StartNATSCluster and StartPostgresPair run what survives the loss of a server: three
+// nats-servers, and a primary with a synchronous standby.
+//
 // A restart keeps port and data. All three are configured as for the promise
 // that nothing acknowledged is lost to a killed process: Redis with its append
 // only file, NATS and Postgres with an fsync before they acknowledge.

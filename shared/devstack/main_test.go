@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// helperDir makes the test binary a process that starts a stack there and waits to
+// helperDir makes the test binary a process that starts everything there and waits to
 // be killed.
 const helperDir = "DEVSTACK_HELPER_DIR"
 
@@ -24,19 +24,28 @@ func TestMain(m *testing.M) {
 	os.Exit(Main(m))
 }
 
-// held is what the helper process prints about its stack.
+// held is what the helper process prints about its servers.
 type held struct {
 	PIDs  []int
 	Addrs []string
 }
 
 func holdStack(dir string) error {
-	stack, err := Start(context.Background(), Options{Dir: dir})
+	ctx, o := context.Background(), Options{Dir: dir}
+	stack, err := Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	cluster, err := StartNATSCluster(ctx, o)
+	if err != nil {
+		return err
+	}
+	pair, err := StartPostgresPair(ctx, o)
 	if err != nil {
 		return err
 	}
 	var h held
-	for _, server := range []*Server{stack.Redis, stack.NATS, stack.Postgres} {
+	for _, server := range append(cluster.Servers(), stack.Redis, stack.NATS, stack.Postgres, pair.Primary(), pair.Standby()) {
 		h.PIDs = append(h.PIDs, server.PID())
 		h.Addrs = append(h.Addrs, server.port.Addr())
 	}

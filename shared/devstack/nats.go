@@ -26,14 +26,21 @@ func StartNATS(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, data := filepath.Join(s.dir, "nats.conf"), cmp.Or(o.NATSStore, filepath.Join(s.dir, "data"))
-	if err := os.WriteFile(config, natsConfig(s.port.Addr(), data, o), 0o644); err != nil {
+	return s.launchNATS(ctx, path, cmp.Or(o.NATSStore, filepath.Join(s.dir, "data")), func(data string) []byte {
+		return natsConfig(s.port.Addr(), data, o)
+	})
+}
+
+// launchNATS runs nats-server with the configuration that config makes for a data directory.
+func (s *Server) launchNATS(ctx context.Context, path, data string, config func(data string) []byte) (*Server, error) {
+	file := filepath.Join(s.dir, "nats.conf")
+	if err := os.WriteFile(file, config(data), 0o644); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot write the configuration of nats-server: %w", err), s.discard())
 	}
 	return s.launch(ctx, program{
-		name: "nats", url: "nats://" + s.port.Addr(), data: data,
+		name: filepath.Base(s.dir), url: "nats://" + s.port.Addr(), data: data,
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeNATS,
-		command: func() (*exec.Cmd, error) { return exec.Command(path, "--config", config), nil },
+		command: func() (*exec.Cmd, error) { return exec.Command(path, "--config", file), nil },
 	})
 }
 

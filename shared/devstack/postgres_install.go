@@ -14,6 +14,11 @@ import (
 // postgresInstall is where one version's programs are.
 type postgresInstall struct{ postgres, initdb string }
 
+// sibling is another program of the version, in the same directory.
+func (i postgresInstall) sibling(name string) string {
+	return filepath.Join(filepath.Dir(i.postgres), name)
+}
+
 // debianServers is where Debian keeps its versions, off the PATH.
 const debianServers = "/usr/lib/postgresql/*/bin/postgres"
 

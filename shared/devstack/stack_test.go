@@ -50,7 +50,7 @@ func TestStacks_SideBySideShareNothing(t *testing.T) {
 	}
 }
 
-func TestStack_DiesWithItsKilledParent(t *testing.T) {
+func TestServers_DieWithTheirKilledParent(t *testing.T) {
 	t.Parallel()
 	needsServers(t)
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func TestStack_DiesWithItsKilledParent(t *testing.T) {
 	}
 	_ = helper.Wait()
 	var h held
-	if err := errors.Join(readErr, json.Unmarshal(line, &h)); err != nil || len(h.PIDs) != 3 {
+	if err := errors.Join(readErr, json.Unmarshal(line, &h)); err != nil || len(h.PIDs) != 8 {
 		t.Fatalf("helper says %q: %v", line, err)
 	}
 	eventually(t, fmt.Sprint("all of ", h.PIDs, " ended"), func() bool {
