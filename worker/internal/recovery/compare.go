@@ -20,7 +20,9 @@ const (
 	patience = 15 * time.Second
 )
 
-// compare says why Postgres is behind, or "" when it has everything that can be known.
+// compare says why Postgres is behind, or "" when it has everything that can be known. A
+// sale whose tickets it has needs no second look until Postgres starts again: with many sales, one
+// call that fails would have the tickets of all of them read again.
 func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 	entries, announced, err := r.catalogues(ctx)
 	if err != nil {
@@ -47,6 +49,9 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 		}
 		if err != nil && !errors.Is(err, errNoAnswer) && !errors.Is(err, errUnreadable) {
 			return "", err // Postgres must answer: its own faults are no reason to believe it
+		}
+		if err == nil {
+			r.whole[e.ID] = true
 		}
 		answered = answered || !errors.Is(err, errNoAnswer)
 		faults = append(faults, err)
@@ -113,6 +118,9 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 		if later < snapshot.Epoch {
 			return fmt.Sprintf("Redis has sale %s at epoch %d, Postgres at %d", e.ID, snapshot.Epoch, later), nil
 		}
+	}
+	if r.whole[e.ID] {
+		return "", nil
 	}
 	if !stale {
 		return r.compareTickets(ctx, e, snapshot.Epoch)

@@ -95,12 +95,14 @@ type Recovery struct {
 	log      *slog.Logger
 	faults   service.Quiet
 
-	failing time.Time // since when the comparison of the present server fails; zero when it does not
+	failing time.Time       // since when the comparison of the present server fails; zero when it does not
+	server  time.Time       // the start of the one that is compared
+	whole   map[string]bool // sales of whose tickets it has all
 }
 
 // New prepares the loop.
 func New(truth Truth, stock Stock, queue Queue, payments Payments, metrics *Metrics, log *slog.Logger) *Recovery {
-	return &Recovery{truth: truth, stock: stock, queue: queue, payments: payments, metrics: metrics, log: log}
+	return &Recovery{truth: truth, stock: stock, queue: queue, payments: payments, metrics: metrics, log: log, whole: make(map[string]bool)}
 }
 
 // Run looks once a second until ctx ends.
@@ -121,7 +123,7 @@ func (r *Recovery) Run(ctx context.Context) {
 
 // look does what is to be done about the server process that answers.
 func (r *Recovery) look(ctx context.Context) error {
-	server, err := r.server(ctx)
+	server, err := r.answering(ctx)
 	if err != nil || server.State == Current {
 		r.metrics.unchecked.Set(0)
 		return err
@@ -132,10 +134,13 @@ func (r *Recovery) look(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	if server, err = r.server(ctx); err != nil || server.State == Current {
+	if server, err = r.answering(ctx); err != nil || server.State == Current {
 		return err // another worker was first
 	}
 	if server.State == Unknown {
+		if !server.StartedAt.Equal(r.server) {
+			r.server, r.whole = server.StartedAt, make(map[string]bool)
+		}
 		why, err := r.compare(ctx)
 		if err != nil {
 			return err
@@ -159,7 +164,7 @@ func (r *Recovery) look(ctx context.Context) error {
 	return r.truth.NoteServer(ctx, server)
 }
 
-func (r *Recovery) server(ctx context.Context) (Server, error) {
+func (r *Recovery) answering(ctx context.Context) (Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	return r.truth.Server(ctx)

@@ -316,6 +316,26 @@ func TestCompare_BearsWithAShardThatStaysAway(t *testing.T) {
 	}
 }
 
+func TestCompare_ReadsTheTicketsOfASaleOnceThoughAnotherIsAway(t *testing.T) {
+	t.Parallel()
+	other := entry(2, 3)
+	other.ID = "pear"
+	w := &world{entries: []sale.Entry{other, entry(2, 3)}, live: 2, redisErr: errors.New("gone"), answers: "pear",
+		tickets: []sale.Ticket{ticket("a", 1, sale.StatusConfirmed, "")}}
+	r := w.recovery()
+	for range 2 {
+		if _, err := r.compare(t.Context()); err == nil {
+			t.Error("compared with a shard that does not answer")
+		}
+	}
+	same(t, w, "compare 1")
+	w.redisErr = nil
+	if why, err := r.compare(t.Context()); why != "" || err != nil {
+		t.Errorf("%q, %v", why, err)
+	}
+	same(t, w, "compare 1", "compare 1")
+}
+
 func TestCompare_DoesNotBearWithPostgres(t *testing.T) {
 	t.Parallel()
 	w := &world{entries: []sale.Entry{entry(2, 3)}, live: 2, missingErr: errors.New("slow"),
