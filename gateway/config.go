@@ -39,7 +39,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8080", "public address `host:port`")
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9080", "address of health, metrics and profiles `host:port`")
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
-	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
+	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`; those of several servers of a cluster are separated by commas")
 	c.tokens.Register(fs)
 	c.identity.register(fs)
 	fs.StringVar(&c.ticketKey, "ticket-key", "", "`secret` that tickets are signed with; the same on every gateway")

@@ -44,7 +44,7 @@ func (q *Queue) ensurePayments(ctx context.Context, cfg StreamConfig) error {
 	case !errors.Is(err, jetstream.ErrStreamNotFound):
 		return fmt.Errorf("cannot configure stream %s: %w", PaymentsStream, err)
 	}
-	_, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	err = q.put(ctx, jetstream.StreamConfig{
 		Name:        PaymentsStream,
 		Description: "payment events, verified: the inbox that answers the provider",
 		Subjects:    []string{paymentsSubject},
@@ -56,7 +56,7 @@ func (q *Queue) ensurePayments(ctx context.Context, cfg StreamConfig) error {
 		Replicas:    cfg.Replicas,
 		MaxMsgSize:  maxPaymentBytes,
 		Duplicates:  min(paymentsKnown, cmp.Or(cfg.PaymentsMaxAge, age)),
-	})
+	}, err == nil)
 	if err != nil {
 		return fmt.Errorf("cannot create stream %s: %w", PaymentsStream, err)
 	}

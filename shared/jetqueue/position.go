@@ -41,11 +41,24 @@ func (q *Queue) Acknowledged(ctx context.Context, saleID string, sequence uint64
 	if err != nil {
 		return false, err
 	}
+	info, err := q.consumerInfo(ctx, saleID)
+	if err != nil {
+		return false, err
+	}
+	return info.AckFloor.Stream >= min(sequence, last), nil
+}
+
+// consumerInfo is how the consumer of a sale stands, by its leader's word.
+func (q *Queue) consumerInfo(ctx context.Context, saleID string) (*jetstream.ConsumerInfo, error) {
 	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
 	if err != nil {
-		return false, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+		return nil, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
 	}
-	return consumer.CachedInfo().AckFloor.Stream >= min(sequence, last), nil // as of that call
+	info := consumer.CachedInfo() // as of that call
+	if err := led(info.Cluster); err != nil {
+		return nil, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+	}
+	return info, nil
 }
 
 // AcknowledgedUpTo is the sequence up to which the consumer of a sale has acknowledged
@@ -55,14 +68,14 @@ func (q *Queue) AcknowledgedUpTo(ctx context.Context, saleID string) (uint64, er
 	if err != nil || last == 0 {
 		return 0, err
 	}
-	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
+	info, err := q.consumerInfo(ctx, saleID)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+		return 0, err
 	}
-	return min(last, consumer.CachedInfo().AckFloor.Stream), nil
+	return min(last, info.AckFloor.Stream), nil
 }
 
 // OldestWaiting says since when the first hand-over of a sale waits that its consumer has
@@ -95,10 +108,10 @@ func (q *Queue) firstWaiting(ctx context.Context, saleID string) (*jetstream.Raw
 		return nil, err
 	}
 	floor := uint64(0)
-	consumer, err := stream.Consumer(ctx, saleID)
+	info, err := q.consumerInfo(ctx, saleID)
 	switch {
 	case err == nil:
-		floor = consumer.CachedInfo().AckFloor.Stream
+		floor = info.AckFloor.Stream
 	case !errors.Is(err, jetstream.ErrConsumerNotFound):
 		return nil, err
 	}

@@ -47,12 +47,12 @@ func (q *Queue) PurgeAcknowledged(ctx context.Context, saleID string, before tim
 // purgeable is the sequence before which everything may go, 0 when nothing may.
 func (q *Queue) purgeable(ctx context.Context, stream jetstream.Stream, saleID string, before time.Time) (uint64, error) {
 	subject := ordersPrefix + saleID
-	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
+	info, err := q.consumerInfo(ctx, saleID)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return 0, nil // nothing is acknowledged
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+		return 0, err
 	}
 	last, err := q.LastSequence(ctx, saleID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (q *Queue) purgeable(ctx context.Context, stream jetstream.Stream, saleID s
 	}
 	// Everything before low goes; from high on, everything stays.
 	low++
-	high := min(consumer.CachedInfo().AckFloor.Stream+1, last)
+	high := min(info.AckFloor.Stream+1, last)
 	for low < high {
 		middle := low + (high-low)/2
 		at, stay, err := stays(middle)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ const (
 	dialTimeout   = 2 * time.Second
 	dialPause     = 200 * time.Millisecond
 	reconnectWait = 250 * time.Millisecond
-	pingInterval  = 5 * time.Second
+	pingInterval  = 2 * time.Second // two without an answer: a server that hangs is left for another
 	apiTimeout    = 5 * time.Second // of a JetStream call whose caller set no deadline
 )
 
@@ -44,13 +45,16 @@ type Queue struct {
 	catalog      jetstream.KeyValue // nil until first used
 	seen         StreamConfig       // as last seen by Upkeep; zero before
 	paymentsSeen StreamConfig       // of payment events, the same
+	absent       absence
+
+	known int // servers that the URL names
 }
 
 // Connect dials until the server answers or ctx ends. Once connected, the
 // connection is kept for good: it is dialled again for as long as it takes,
 // and what is published meanwhile fails at once instead of being sent later.
 func Connect(ctx context.Context, cfg Config) (*Queue, error) {
-	q := &Queue{log: cfg.Log}
+	q := &Queue{log: cfg.Log, known: 1 + strings.Count(cfg.URL, ",")}
 	options := q.options(cfg)
 	for {
 		conn, err := nats.Connect(cfg.URL, options...)

@@ -18,15 +18,14 @@ const (
 // Idle reports whether every hand-over of a sale that the stream holds is
 // acknowledged.
 func (q *Queue) Idle(ctx context.Context, saleID string) (bool, error) {
-	consumer, err := q.js.Consumer(ctx, StreamName, saleID)
+	info, err := q.consumerInfo(ctx, saleID)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		last, err := q.LastSequence(ctx, saleID)
 		return last == 0, err
 	}
 	if err != nil {
-		return false, fmt.Errorf("cannot read the consumer of sale %s: %w", saleID, err)
+		return false, err
 	}
-	info := consumer.CachedInfo() // as of that call
 	return info.NumPending == 0 && info.NumAckPending == 0, nil
 }
 

@@ -12,6 +12,7 @@ import (
 // Settings are what a NATS server says about itself and the streams.
 type Settings struct {
 	Version string
+	Known   int // servers that the URL names
 	Streams []StreamSettings
 }
 
@@ -26,7 +27,7 @@ type StreamSettings struct {
 
 // Settings reads the server's settings. A stream that is not there is left out.
 func (q *Queue) Settings(ctx context.Context) (Settings, error) {
-	s := Settings{Version: q.conn.ConnectedServerVersion()}
+	s := Settings{Version: q.conn.ConnectedServerVersion(), Known: q.known}
 	for _, name := range []string{StreamName, PaymentsStream, bucketStream} {
 		stream, err := q.js.Stream(ctx, name)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -48,6 +49,9 @@ func streamSettings(info *jetstream.StreamInfo) StreamSettings {
 		return s
 	}
 	s.Servers = []string{info.Cluster.Leader}
+	if info.Cluster.Leader == "" { // who answers cannot say who has everything
+		s.Servers, s.InStep = nil, 0
+	}
 	for _, peer := range info.Cluster.Replicas {
 		s.Servers = append(s.Servers, peer.Name)
 		if peer.Current && !peer.Offline {

@@ -47,20 +47,31 @@ var ErrCap = errors.New("cap is below what is stored")
 // Ensure creates the streams and the bucket, or gives existing ones this
 // configuration. It never removes a message.
 func (q *Queue) Ensure(ctx context.Context, cfg StreamConfig) error {
-	cfg, err := q.settle(ctx, cfg)
+	cfg, found, err := q.settle(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("cannot configure stream %s: %w", StreamName, err)
 	}
-	if _, err = q.js.CreateOrUpdateStream(ctx, cfg.stream()); err != nil {
+	if err := q.put(ctx, cfg.stream(), found); err != nil {
 		return fmt.Errorf("cannot create stream %s: %w", StreamName, err)
 	}
 	if err := q.ensurePayments(ctx, cfg); err != nil {
 		return err
 	}
-	if _, err := q.js.CreateOrUpdateKeyValue(ctx, catalogueConfig(cfg.Replicas)); err != nil {
+	if _, err := q.js.CreateOrUpdateStream(ctx, catalogueConfig(cfg.Replicas)); err != nil {
 		return fmt.Errorf("cannot create bucket %s: %w", BucketName, err)
 	}
 	return nil
+}
+
+// put updates a stream that was found, and else creates it: one that a cluster has not found,
+// though it has it, must not be given the caps of a new one, to which the server would cut it.
+func (q *Queue) put(ctx context.Context, cfg jetstream.StreamConfig, found bool) (err error) {
+	if found {
+		_, err = q.js.UpdateStream(ctx, cfg)
+	} else {
+		_, err = q.js.CreateStream(ctx, cfg)
+	}
+	return err
 }
 
 // stream is the whole configuration; cfg must be complete.
@@ -79,42 +90,55 @@ func (cfg StreamConfig) stream() jetstream.StreamConfig {
 	}
 }
 
-func catalogueConfig(replicas int) jetstream.KeyValueConfig {
-	return jetstream.KeyValueConfig{
-		Bucket:      BucketName,
-		Description: "the catalogue: one entry a sale",
-		History:     1,
-		Storage:     jetstream.FileStorage,
-		Replicas:    replicas,
+// catalogueConfig is what a bucket is in JetStream. With replicas, only the leader is read:
+// any of them would answer direct gets, one that has not heard of the last entries, too.
+func catalogueConfig(replicas int) jetstream.StreamConfig {
+	return jetstream.StreamConfig{
+		Name:              bucketStream,
+		Description:       "the catalogue: one entry a sale",
+		Subjects:          []string{entriesPrefix + ">"},
+		Storage:           jetstream.FileStorage,
+		MaxMsgsPerSubject: 1,
+		MaxMsgs:           -1,
+		MaxBytes:          -1,
+		MaxMsgSize:        -1,
+		MaxConsumers:      -1,
+		Discard:           jetstream.DiscardNew,
+		Duplicates:        2 * time.Minute,
+		AllowRollup:       true,
+		DenyDelete:        true,
+		AllowDirect:       replicas == 1,
+		Replicas:          replicas,
 	}
 }
 
 // settle fills in what cfg leaves open and refuses caps below what is stored: a
 // server that is given a lower cap a subject deletes the oldest messages, handed
 // over or not, though it discards new ones otherwise.
-func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (StreamConfig, error) {
+// found is false when there is no stream yet.
+func (q *Queue) settle(ctx context.Context, cfg StreamConfig) (_ StreamConfig, found bool, err error) {
 	has := defaults()
 	stream, err := q.js.Stream(ctx, StreamName)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return cfg.over(has), nil
+		return cfg.over(has), false, nil
 	}
 	if err != nil {
-		return cfg, err
+		return cfg, false, err
 	}
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(ordersPrefix+"*"))
 	if err != nil {
-		return cfg, err
+		return cfg, false, err
 	}
 	cfg = cfg.over(configOf(info))
 	for subject, count := range info.State.Subjects {
 		if uint64(cfg.MaxMessagesPerSale) < count {
-			return cfg, fmt.Errorf("%w: %s has %d hand-overs, the cap would be %d", ErrCap, subject, count, cfg.MaxMessagesPerSale)
+			return cfg, true, fmt.Errorf("%w: %s has %d hand-overs, the cap would be %d", ErrCap, subject, count, cfg.MaxMessagesPerSale)
 		}
 	}
 	if uint64(cfg.MaxBytes) < info.State.Bytes {
-		return cfg, fmt.Errorf("%w: %d bytes, the cap would be %d", ErrCap, info.State.Bytes, cfg.MaxBytes)
+		return cfg, true, fmt.Errorf("%w: %d bytes, the cap would be %d", ErrCap, info.State.Bytes, cfg.MaxBytes)
 	}
-	return cfg, nil
+	return cfg, true, nil
 }
 
 func defaults() StreamConfig {

@@ -18,7 +18,8 @@ type Standing struct {
 
 // Upkeep makes the streams and the bucket again if they are gone, with the caps that
 // the streams had when this process last saw them, and returns how they stand. What was
-// in them is for others to bring back. An existing one is never changed.
+// in them is for others to bring back. An existing one is never changed. In a cluster only
+// an answer that stays the same counts, see absence.
 func (q *Queue) Upkeep(ctx context.Context) (Standing, error) {
 	stream, err := q.keepStream(ctx)
 	if err != nil {
@@ -45,7 +46,7 @@ func madeOf(streams ...*jetstream.StreamInfo) string {
 
 func (q *Queue) keepStream(ctx context.Context) (*jetstream.StreamInfo, error) {
 	stream, err := q.js.Stream(ctx, StreamName)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	if q.isGone(StreamName, err) {
 		cfg := q.configSeen()
 		stream, err = q.js.CreateStream(ctx, cfg.stream())
 		switch {
@@ -60,6 +61,9 @@ func (q *Queue) keepStream(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return nil, err
 	}
 	info := stream.CachedInfo()
+	if err := led(info.Cluster); err != nil {
+		return nil, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.seen = configOf(info)
@@ -76,7 +80,7 @@ func (q *Queue) configSeen() StreamConfig {
 // one, unless the provider sends it again.
 func (q *Queue) keepPayments(ctx context.Context, replicas int) (*jetstream.StreamInfo, error) {
 	stream, err := q.js.Stream(ctx, PaymentsStream)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	if q.isGone(PaymentsStream, err) {
 		q.mu.Lock()
 		cfg := q.paymentsSeen
 		q.mu.Unlock()
@@ -100,14 +104,16 @@ func (q *Queue) keepPayments(ctx context.Context, replicas int) (*jetstream.Stre
 // keepBucket also forgets the handle that this process had of one that is gone.
 func (q *Queue) keepBucket(ctx context.Context, replicas int) (*jetstream.StreamInfo, error) {
 	catalog, err := q.js.KeyValue(ctx, BucketName)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		catalog, err = q.js.CreateKeyValue(ctx, catalogueConfig(replicas))
+	if q.isGone(bucketStream, err) {
+		_, err = q.js.CreateStream(ctx, catalogueConfig(replicas))
 		switch {
-		case errors.Is(err, jetstream.ErrBucketExists):
-			catalog, err = q.js.KeyValue(ctx, BucketName)
-		case err == nil:
+		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // another worker was first
+		case err != nil:
+			return nil, err
+		default:
 			q.log.Error("bucket was gone and is made anew", "bucket", BucketName)
 		}
+		catalog, err = q.js.KeyValue(ctx, BucketName)
 	}
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ const (
 var (
 	errWatchEnded = errors.New("the watch ended")
 	errReplaced   = errors.New("the bucket is gone or another")
+	errSilent     = errors.New("the watch does not tell what is there")
 )
 
 // Watch calls changed with every entry of the catalogue, then replayed, once,
@@ -77,7 +78,11 @@ func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) erro
 		return err
 	}
 	defer drainWatcher(watcher, cancel)
-	made, _ := madeAt(ctx, catalog)
+	began, known := bucketNow(ctx, catalog)
+	if !known {
+		return errNoLeader
+	}
+	before, told := began, began.last // what is there already comes too, or was taken out
 	check := time.NewTicker(watchCheck)
 	defer check.Stop()
 	for {
@@ -88,10 +93,17 @@ func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) erro
 			return nil
 		case <-check.C:
 			// A watcher of a bucket that was removed says nothing for good, even once
-			// there is a new one.
-			if now, known := madeAt(ctx, catalog); known && !now.Equal(made) {
+			// there is a new one. One whose server was lost says nothing for a while.
+			now, known := bucketNow(ctx, catalog)
+			switch {
+			case !known:
+				continue
+			case !now.made.Equal(began.made):
 				return errReplaced
+			case before.last > told:
+				return errSilent
 			}
+			before = now
 		case update, ok := <-watcher.Updates():
 			switch {
 			case !ok:
@@ -100,26 +112,33 @@ func (w *watch) follow(ctx context.Context, reconnected <-chan nats.Status) erro
 				late.Stop()
 				w.replayDone()
 			default:
+				told = max(told, update.Revision())
 				w.apply(update)
 			}
 		}
 	}
 }
 
-// madeAt is when the bucket was made, zero when there is none; known is false when
-// the server does not say.
-func madeAt(ctx context.Context, catalog jetstream.KeyValue) (at time.Time, known bool) {
+// bucketState is when the bucket was made, zero when there is none, and its last revision.
+type bucketState struct {
+	made time.Time
+	last uint64
+}
+
+// bucketNow asks how the bucket stands; known is false when the server does not say.
+func bucketNow(ctx context.Context, catalog jetstream.KeyValue) (now bucketState, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, checkWithin)
 	defer cancel()
 	status, err := catalog.Status(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound) {
-		return time.Time{}, true
+		return bucketState{}, true
 	}
 	bucket, ok := status.(*jetstream.KeyValueBucketStatus)
 	if err != nil || !ok {
-		return time.Time{}, false
+		return bucketState{}, false
 	}
-	return bucket.StreamInfo().Created, true
+	info := bucket.StreamInfo()
+	return bucketState{info.Created, info.State.LastSeq}, led(info.Cluster) == nil
 }
 
 // drainWatcher ends the watcher by its context and waits for it: its sender
