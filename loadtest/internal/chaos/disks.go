@@ -75,16 +75,14 @@ func (d disks) close() error {
 }
 
 // notRun says of every round of rows that this machine lacks what they need.
-func (c Config) notRun(rows []Row, why error, out io.Writer) (all []report.Fault) {
-	for _, seed := range c.Seeds {
-		for _, row := range rows {
-			r := newRound(row, seed, nil, nil, "", 0)
-			f := r.fault()
-			f.Violations = []sale.Violation{} // nor has it shown, if it is a control, what it must
-			f.NotRun, f.Pass = fmt.Sprintf("%v; run it as root of a machine that lets one mount disks, or leave it out: -except %s", why, row.ID), false
-			all = append(all, f)
-			progress(out, all)
-		}
+func notRun(rows []Row, seed uint64, why error, out io.Writer) (all []report.Fault) {
+	for _, row := range rows {
+		r := newRound(row, seed, nil, nil, "", 0)
+		f := r.fault()
+		f.Violations = []sale.Violation{} // nor has it shown, if it is a control, what it must
+		f.NotRun, f.Pass = fmt.Sprintf("%v; run it as root of a machine that lets one mount disks, or leave it out: -except %s", why, row.ID), false
+		all = append(all, f)
+		progress(out, all)
 	}
 	return all
 }

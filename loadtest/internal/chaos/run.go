@@ -41,7 +41,8 @@ const (
 )
 
 // Run breaks what the rows break, and returns what each round came to. Rows with the same
-// needs share a stack. It says on out how far it is.
+// needs share a stack, for one seed: every round leaves a sale behind, and what a worker does
+// for all sales takes the longer the more there are. It says on out how far it is.
 func Run(ctx context.Context, c Config, out io.Writer) (all []report.Fault, err error) {
 	if err := roomForFiles(c.Rows); err != nil {
 		return nil, err
@@ -54,10 +55,12 @@ func Run(ctx context.Context, c Config, out io.Writer) (all []report.Fault, err 
 	}
 	stacks, sharing := byNeeds(c.Rows)
 	for i, needs := range stacks {
-		found, err := c.onOneStack(ctx, needs, sharing[needs], filepath.Join(c.OutDir, fmt.Sprintf("stack-%d", i)), out)
-		all = append(all, found...)
-		if err != nil {
-			return all, err
+		for _, seed := range c.Seeds {
+			found, err := c.onOneStack(ctx, needs, sharing[needs], seed, filepath.Join(c.OutDir, fmt.Sprintf("stack-%d-seed-%d", i, seed)), out)
+			all = append(all, found...)
+			if err != nil {
+				return all, err
+			}
 		}
 	}
 	return all, nil
@@ -76,11 +79,11 @@ func byNeeds(rows []Row) (stacks []Needs, sharing map[Needs][]Row) {
 	return stacks, sharing
 }
 
-// onOneStack runs rows that may share a stack, whose files go to dir.
-func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, dir string, out io.Writer) (all []report.Fault, err error) {
+// onOneStack runs rows that may share a stack, whose files go to dir, with one seed.
+func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, seed uint64, dir string, out io.Writer) (all []report.Fault, err error) {
 	d, err := mountDisks(needs.Disk, dir)
 	if errors.Is(err, devstack.ErrNoDisk) {
-		return c.notRun(rows, err, out), nil
+		return notRun(rows, seed, err, out), nil
 	}
 	if err != nil {
 		return nil, err
@@ -97,16 +100,14 @@ func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, dir str
 		return nil, err
 	}
 	defer stores.Close() // it only read
-	for _, seed := range c.Seeds {
-		for _, row := range rows {
-			if err := ctx.Err(); err != nil {
-				return all, err
-			}
-			r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
-			r.src, r.binDir, r.disks = c.Src, c.BinDir, d
-			all = append(all, r.run(ctx))
-			progress(out, all)
+	for _, row := range rows {
+		if err := ctx.Err(); err != nil {
+			return all, err
 		}
+		r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
+		r.src, r.binDir, r.disks = c.Src, c.BinDir, d
+		all = append(all, r.run(ctx))
+		progress(out, all)
 	}
 	return all, nil
 }
