@@ -95,14 +95,16 @@ func (r *Round) jetStream() (js jetstream.JetStream, hangUp func(), err error) {
 
 // handOvers are those that the stream has of the sale now.
 func (r *Round) handOvers(ctx context.Context, js jetstream.JetStream) (all []*jetstream.RawStreamMsg, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callWithin)
+	opening, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	stream, err := js.Stream(ctx, streamName)
+	stream, err := js.Stream(opening, streamName)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open stream: %w", err)
 	}
 	for seq := uint64(1); ; {
-		m, err := stream.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(r.subject()))
+		reading, cancel := context.WithTimeout(ctx, callWithin) // each: there may be thousands
+		m, err := stream.GetMsg(reading, seq, jetstream.WithGetMsgSubject(r.subject()))
+		cancel()
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return all, nil
 		}
