@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/internal/funnel"
 	"sluice/shared/backlog"
+	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
 
@@ -38,14 +39,14 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs := flag.NewFlagSet("gateway", flag.ContinueOnError)
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8080", "public address `host:port`")
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9080", "address of health, metrics and profiles `host:port`")
-	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
+	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`: "+redisstock.URLForms)
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`; those of several servers of a cluster are separated by commas")
 	c.tokens.Register(fs)
 	c.identity.register(fs)
 	fs.StringVar(&c.ticketKey, "ticket-key", "", "`secret` that tickets are signed with; the same on every gateway")
 	fs.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
-	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis for attempts")
-	fs.IntVar(&c.readPool, "redis-read-pool", 16, "most connections to Redis for reads of tickets")
+	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis for attempts, to each server of a cluster")
+	fs.IntVar(&c.readPool, "redis-read-pool", 16, "most connections to Redis for reads of tickets, to each server of a cluster")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.refresh, "refresh", time.Second, "period in which every sale's state is read again")
 	fs.DurationVar(&c.horizon, "warm-horizon", 24*time.Hour, "sales that open within it must be loaded before this gateway is ready")

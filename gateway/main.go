@@ -66,8 +66,9 @@ func (g *gateway) live(ctx context.Context) error {
 	defer end(nil)
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, g)
-	dependencies := service.NewDependencies(g.registry, map[string]func(context.Context) error{
-		"redis": g.stock.Ping, "nats": warm.nats.Ask})
+	probes := g.stock.Probes()
+	probes["nats"] = warm.nats.Ask
+	dependencies := service.NewDependencies(g.registry, probes)
 	ops, err := service.NewOps(g.config.opsListen, health, g.registry)
 	if err != nil {
 		return err

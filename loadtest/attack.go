@@ -87,7 +87,7 @@ func isFile(path string) bool {
 func parseAttack(args []string, getenv func(string) string) (f attackFlags, err error) {
 	fs := flag.NewFlagSet("attack", flag.ContinueOnError)
 	fs.StringVar(&f.mixFile, "mix", "", "`file` that declares who attempts what, see docs/mix.yaml, which is the mix without it")
-	fs.StringVar(&f.stackFile, "stack", "", "`file` that describes a running stack, which has the mix's sales; without it a stack is started")
+	fs.StringVar(&f.stackFile, "stack", "", "`file` that describes a running stack, which has the mix's sales, and whose Redis may be one server, a cluster or Sentinel; without it a stack is started")
 	fs.StringVar(&f.out, "out", filepath.Join("out", "attack"), "`directory` of report.json, report.html and, of a stack of its own, the sales file and logs")
 	fs.StringVar(&f.bin, "bin", "bin", "`directory` with loadtest and, for a stack of its own, gateway, worker, warmup and nats-server")
 	fs.IntVar(&f.gateways, "gateways", 2, "how many gateways a stack of its own has")

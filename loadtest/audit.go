@@ -23,7 +23,7 @@ var errVerdict = errors.New("verdict: fail")
 // auditCommand audits the sales of a running stack.
 func auditCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("audit", flag.ContinueOnError)
-	stackFile := fs.String("stack", "out/up/stack.json", "`file` that describes the running stack")
+	stackFile := fs.String("stack", "out/up/stack.json", "`file` that describes the running stack, whose Redis may be one server, a cluster or Sentinel")
 	saleID := fs.String("sale", "", "`id` of the sale to audit; all loaded sales when empty")
 	patience := fs.Duration("wait", 10*time.Second, "how long a sale may take to come to rest")
 	out := fs.String("out", "out/audit", "`directory` of report.json and report.html")

@@ -57,17 +57,15 @@ func runDoctor(ctx context.Context, in input) error {
 // facts asks the stores. What only one check needs may fail: the check says so.
 func (s *stores) facts(ctx context.Context, monitors []string) (f doctor.Facts, err error) {
 	f.Skew = map[string]time.Duration{}
-	asked := time.Now()
 	if f.Redis, err = s.redis.Settings(ctx); err != nil {
 		return f, err
 	}
-	f.Skew["redis"] = skew(f.Redis.Now, asked)
 	f.Scripts = s.redis.CheckScripts(ctx)
-	asked = time.Now()
+	asked := time.Now()
 	if f.Postgres, err = s.postgres.Settings(ctx); err != nil {
 		return f, err
 	}
-	f.Skew["postgres"] = skew(f.Postgres.Now, asked)
+	f.Skew["postgres"] = doctor.Skew(f.Postgres.Now, asked, time.Now())
 	f.Schema = s.postgres.CheckSchema(ctx)
 	if f.NATS, err = s.queue.Settings(ctx); err != nil {
 		return f, err
@@ -80,19 +78,6 @@ func (s *stores) facts(ctx context.Context, monitors []string) (f doctor.Facts, 
 		f.Servers = append(f.Servers, server)
 	}
 	return f, nil
-}
-
-// skew is how far a clock that said at, between asked and now, is from this one at
-// least.
-func skew(at, asked time.Time) time.Duration {
-	switch now := time.Now(); {
-	case at.Before(asked):
-		return at.Sub(asked)
-	case at.After(now):
-		return at.Sub(now)
-	default:
-		return 0
-	}
 }
 
 // monitor reads what a NATS server's monitoring says.

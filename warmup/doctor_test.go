@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/shared/devstack"
+	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
 
@@ -128,4 +129,41 @@ func TestDoctor_RedisReplicaCounts(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	b.wants("dev", []string{"nats sync_interval"})
+}
+
+func TestDoctor_ChecksEveryMasterOfAClusterByName(t *testing.T) {
+	t.Parallel()
+	b := &bench{t: t, vars: installation(t, devstack.Options{})}
+	cluster, err := devstack.StartRedisCluster(t.Context(), devstack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b.vars["SLUICE_REDIS_URL"] = cluster.URL()
+	b.run("migrate")
+	odd, err := redisstock.Connect(cluster.Servers()[1].URL(), 0) // a master
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = odd.Close() })
+	addr := strings.TrimSuffix(strings.TrimPrefix(cluster.Servers()[1].URL(), "redis://"), "/0")
+	for name, value := range map[string]string{"maxmemory-policy": "allkeys-lru", "cluster-require-full-coverage": "yes"} {
+		if err := odd.ConfigSet(t.Context(), name, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.wants("dev", []string{"redis maxmemory-policy of " + addr + ": set maxmemory-policy noeviction", "nats sync_interval"})
+	if err := odd.ConfigSet(t.Context(), "maxmemory-policy", "noeviction").Err(); err != nil {
+		t.Fatal(err)
+	}
+	out := b.run("doctor")
+	for _, want := range []string{"cluster-require-full-coverage of " + addr, "replicas after a failover of " + addr, "sales wait until a replica is back"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("does not say %q:\n%s", want, out)
+		}
+	}
 }

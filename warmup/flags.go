@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
 
@@ -27,7 +28,7 @@ type storeFlags struct {
 
 func (f *storeFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&f.postgresURL, "postgres-url", "", "Postgres `url`")
-	fs.StringVar(&f.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
+	fs.StringVar(&f.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`: "+redisstock.URLForms)
 	fs.StringVar(&f.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "of the whole command")
 }

@@ -8,6 +8,7 @@ import (
 
 	"sluice/shared/auth"
 	"sluice/shared/backlog"
+	"sluice/shared/redisstock"
 	"sluice/shared/sale"
 	"sluice/shared/service"
 	"sluice/worker/internal/alerts"
@@ -51,7 +52,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs := flag.NewFlagSet("worker", flag.ContinueOnError)
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8090", "address `host:port` for buyers' orders and coupons, and for order systems")
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9081", "address `host:port` of health, metrics, profiles and the admin API")
-	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`")
+	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`: "+redisstock.URLForms)
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
 	fs.StringVar(&c.postgresURL, "postgres-url", "", "Postgres `url`")
 	c.tokens.Register(fs)
@@ -62,7 +63,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.postgresConns, "postgres-conns", 12, "most connections to Postgres for orders: more than -consumers")
 	fs.IntVar(&c.buyerConns, "postgres-buyer-conns", 3, "most connections to Postgres for what buyers ask")
 	fs.IntVar(&c.operatorConns, "postgres-operator-conns", 2, "most connections to Postgres for what operators ask")
-	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis, a quarter of them for looking at the sales")
+	fs.IntVar(&c.redisPool, "redis-pool", 32, "most connections to Redis, to each server of a cluster, a quarter of them for looking at the sales")
 	fs.DurationVar(&c.redisTimeout, "redis-timeout", 300*time.Millisecond, "of one call to Redis")
 	fs.DurationVar(&c.statement, "statement-timeout", 5*time.Second, "of one statement in Postgres")
 	backlog.PromiseFlag(fs, &c.promise)

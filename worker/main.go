@@ -119,8 +119,9 @@ func serve(ctx context.Context, c config, p parts) error {
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, p)
 	registry := service.NewRegistry()
-	dependencies := service.NewDependencies(registry, map[string]func(context.Context) error{
-		"redis": p.stock.Ping, "nats": warm.nats.Ask, "postgres": p.postgresAnswers})
+	probes := p.stock.Probes()
+	probes["nats"], probes["postgres"] = warm.nats.Ask, p.postgresAnswers
+	dependencies := service.NewDependencies(registry, probes)
 	ops, admin, page, err := openOps(c, health, registry, p.log)
 	if err != nil {
 		return err

@@ -13,6 +13,9 @@
 // that nothing acknowledged is lost to a killed process: Redis with its append
 // only file, NATS and Postgres with an fsync before they acknowledge.
 //
+// StartRedisCluster and StartRedisSentinel start several Redis servers that take each
+// other's place; each is killed and restarted like one that is alone.
+//
 // Children never outlive the process that started them, however that one ends:
 // on Linux the kernel kills them with it. Ports are reserved across processes, so
 // that any number of test binaries can run at once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"testing"
@@ -16,14 +17,16 @@ var shared sharedServers
 type sharedServers struct {
 	mu                    sync.Mutex
 	mainRuns              bool
-	redis, nats, postgres sharedServer
+	redis, nats, postgres sharedServer[*Server]
+	cluster               sharedServer[*RedisCluster]
 }
 
 // sharedServer starts on first use; the result, good or bad, stays.
-type sharedServer struct {
-	once   sync.Once
-	server *Server
-	err    error
+type sharedServer[S io.Closer] struct {
+	once    sync.Once
+	started bool
+	server  S
+	err     error
 }
 
 // Main is for TestMain: os.Exit(devstack.Main(m)). It runs the tests, then stops
@@ -47,6 +50,13 @@ func RedisForTest(t testing.TB) *Server {
 	return shared.redis.forTest(t, StartRedis)
 }
 
+// RedisClusterForTest returns the Redis Cluster that this process's tests share: isolate by
+// sale id, never stop a server of it. Skips with -short.
+func RedisClusterForTest(t testing.TB) *RedisCluster {
+	t.Helper()
+	return shared.cluster.forTest(t, StartRedisCluster)
+}
+
 // NATSForTest returns the NATS that this process's tests share: isolate by stream or
 // subject. Skips with -short.
 func NATSForTest(t testing.TB) *Server {
@@ -61,7 +71,7 @@ func PostgresForTest(t testing.TB) *Server {
 	return shared.postgres.forTest(t, StartPostgres)
 }
 
-func (s *sharedServer) forTest(t testing.TB, start func(context.Context, Options) (*Server, error)) *Server {
+func (s *sharedServer[S]) forTest(t testing.TB, start func(context.Context, Options) (S, error)) S {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a real server, and -short is set")
@@ -70,7 +80,10 @@ func (s *sharedServer) forTest(t testing.TB, start func(context.Context, Options
 		t.Fatal("TestMain must run the tests by devstack.Main, or the servers would be left behind")
 	}
 	// Not the test's context: the server serves the tests after this one too.
-	s.once.Do(func() { s.server, s.err = start(context.WithoutCancel(t.Context()), Options{}) })
+	s.once.Do(func() {
+		s.server, s.err = start(context.WithoutCancel(t.Context()), Options{})
+		s.started = s.err == nil
+	})
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
@@ -84,11 +97,12 @@ func (s *sharedServers) running() bool {
 }
 
 func (s *sharedServers) close() error {
-	var errs []error
-	for _, one := range []*sharedServer{&s.redis, &s.nats, &s.postgres} {
-		if one.server != nil {
-			errs = append(errs, one.server.Close())
-		}
+	return errors.Join(s.redis.close(), s.cluster.close(), s.nats.close(), s.postgres.close())
+}
+
+func (s *sharedServer[S]) close() error {
+	if !s.started {
+		return nil
 	}
-	return errors.Join(errs...)
+	return s.server.Close()
 }

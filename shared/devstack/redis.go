@@ -3,6 +3,7 @@ package devstack
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
@@ -14,22 +15,28 @@ import (
 
 // StartRedis starts redis-server from the PATH: append only file synced every
 // second, no snapshots, no eviction. It returns once PING is answered.
-func StartRedis(ctx context.Context, o Options) (*Server, error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return nil, fmt.Errorf("redis-server is not on the PATH: run 'make setup', or install it (Debian: apt-get install redis-server)")
-	}
-	s, err := newServer(o, "redis")
+func StartRedis(ctx context.Context, o Options) (*Server, error) { return startRedis(ctx, o, "redis") }
+
+// startRedis starts a server of its own name, with arguments before those of o.
+func startRedis(ctx context.Context, o Options, name string, args ...string) (*Server, error) {
+	s, err := newServer(o, name)
 	if err != nil {
 		return nil, err
 	}
+	args = append([]string{"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.number), "--dir", s.dir,
+		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"}, args...)
+	return s.launchRedis(ctx, name, append(args, o.RedisArgs...))
+}
+
+func (s *Server) launchRedis(ctx context.Context, name string, args []string) (*Server, error) {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		return nil, errors.Join(errors.New("redis-server is not on the PATH: run 'make setup', or install it (Debian: apt-get install redis-server)"), s.discard())
+	}
 	return s.launch(ctx, program{
-		name: "redis", url: "redis://" + s.port.Addr() + "/0", data: filepath.Join(s.dir, "appendonlydir"),
+		name: name, url: "redis://" + s.port.Addr() + "/0", data: filepath.Join(s.dir, "appendonlydir"),
 		stop: syscall.SIGTERM, death: syscall.SIGKILL, probe: probeRedis,
-		command: func() (*exec.Cmd, error) {
-			return exec.Command(path, append([]string{"--bind", "127.0.0.1", "--port", strconv.Itoa(s.port.number), "--dir", s.dir,
-				"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction"}, o.RedisArgs...)...), nil
-		},
+		command: func() (*exec.Cmd, error) { return exec.Command(path, args...), nil },
 	})
 }
 

@@ -39,6 +39,7 @@ type program struct {
 type Server struct {
 	program
 	port *Port
+	also []*Port // that it listens on beside port
 	dir  string
 	temp *tempDir // that holds dir; nil when the caller chose where
 	log  *slog.Logger
@@ -104,7 +105,10 @@ func (s *Server) discard() error {
 	if s.temp != nil {
 		errs = append(errs, s.temp.remove())
 	}
-	return errors.Join(append(errs, s.port.Release())...)
+	for _, port := range append(s.also, s.port) {
+		errs = append(errs, port.Release())
+	}
+	return errors.Join(errs...)
 }
 
 func removeUntilGone(dir string) error {

@@ -27,6 +27,7 @@ type Options struct {
 	// For tests of what depends on settings. Redis arguments and Postgres settings
 	// (name=value) come after the usual ones, and win.
 	RedisArgs        []string
+	RedisReplicas    int // of each master of a Redis cluster; 0 is one
 	PostgresSettings []string
 	NATSMonitor      string // host:port of nats-server's monitoring; "" is none
 }

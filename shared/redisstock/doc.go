@@ -12,5 +12,9 @@
 // mean "not there" only beside a live state in the same reply.
 //
 // All calls are idempotent by rid: after a lost reply the same call returns the
-// stored outcome. The client itself never retries.
+// stored outcome. The client itself never retries what may have run.
+//
+// All keys of a sale share a hash tag, so on a cluster one master has the sale, and its run
+// id is in meta: after a failover, or once its slot has moved, another process executes, and
+// the sale is as lost as after a restart.
 package redisstock

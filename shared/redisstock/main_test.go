@@ -19,12 +19,34 @@ var testSales atomic.Int64
 
 func connect(t testing.TB) *Client {
 	t.Helper()
-	c, err := Open(Config{URL: devstack.RedisForTest(t).URL(), PoolSize: 128, Timeout: 5 * time.Second})
+	url := os.Getenv(onClusterURL)
+	if url == "" {
+		url = devstack.RedisForTest(t).URL()
+	}
+	return connectTo(t, Config{URL: url, PoolSize: 128, Timeout: 5 * time.Second})
+}
+
+func connectTo(t testing.TB, config Config) *Client {
+	t.Helper()
+	c, err := Open(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+// keysOf are all keys that Redis has of a sale.
+func keysOf(t testing.TB, c *Client, saleID string) (names []string) {
+	t.Helper()
+	masters, err := Masters(t.Context(), c.rdb)
+	must(t, err)
+	for _, master := range masters {
+		here, err := master.Keys(t.Context(), "sluice:{"+saleID+"}*").Result()
+		must(t, err)
+		names = append(names, here...)
+	}
+	return names
 }
 
 // openSale is a goods sale of this test alone, open now.

@@ -78,8 +78,9 @@ func (c *Catalog) read(ctx context.Context, redis snapshots, which func(*Sale) b
 
 // asked is what came of a read of a sale.
 type asked struct {
-	entry *sale.Entry // by which it was read
-	err   error
+	entry   *sale.Entry // by which it was read
+	err     error
+	failing time.Time // since when no read was answered, by this process's clock
 }
 
 // answered reports whether Redis has said what it has, be it nothing.
@@ -112,6 +113,10 @@ func (s *Sale) Refresh(ctx context.Context, redis snapshots) error {
 	case err == nil:
 		s.Observe(snap, sent, s.Clock())
 	}
-	s.asked.Store(&asked{entry: e, err: err})
+	next := &asked{entry: e, err: err, failing: sent}
+	if last := s.asked.Load(); last != nil && !last.answered() {
+		next.failing = last.failing
+	}
+	s.asked.Store(next)
 	return err
 }

@@ -22,6 +22,7 @@ type redis struct {
 	has   map[string]sale.Snapshot
 	reads map[string]int
 	err   error
+	away  map[string]bool // sales whose reads fail, and no others
 }
 
 func (r *redis) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Snapshot, sale.HandOff, error) {
@@ -35,6 +36,8 @@ func (r *redis) Snapshot(_ context.Context, saleID string, epoch int64) (sale.Sn
 	switch {
 	case r.err != nil:
 		return sale.Snapshot{}, sale.HandOff{}, r.err
+	case r.away[saleID]:
+		return sale.Snapshot{}, sale.HandOff{}, errors.New("no answer")
 	case !there || snap.Epoch != epoch:
 		return sale.Snapshot{}, sale.HandOff{}, sale.ErrStale
 	}
@@ -178,4 +181,36 @@ func TestWarm_ASaleBeyondTheHorizonIsReadAllTheSame(t *testing.T) {
 	if err := c.Warm(at(0), time.Minute); err != nil {
 		t.Errorf("Redis has nothing of it, which is known now: %v", err)
 	}
+}
+
+func TestWarm_AShardThatIsAwayForLongKeepsNoGatewayFromStarting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, r := New(), &redis{away: map[string]bool{"phone": true}}
+		r.set(nil, heldAt("tablet", 1))
+		for _, id := range []string{"phone", "tablet"} {
+			c.Apply(announced(id, 1))
+		}
+		warm := func() error {
+			c.ReadUnread(t.Context(), r, discard)
+			return c.Warm(c.Clock(), 24*time.Hour)
+		}
+		if err := warm(); err == nil || !strings.Contains(err.Error(), "sale phone: ") {
+			t.Errorf("at first: %v", err)
+		}
+		time.Sleep(awayAfter - time.Second) // a failover may be under way
+		if warm() == nil {
+			t.Error("warm before a failover was over")
+		}
+		time.Sleep(time.Second)
+		if err := warm(); err != nil {
+			t.Errorf("after a while: %v", err)
+		}
+		r.set(errors.New("no answer"))
+		c.Apply(announced("tablet", 2)) // unread again
+		time.Sleep(2 * awayAfter)
+		if warm() == nil {
+			t.Error("warm while nothing of Redis answers")
+		}
+	})
 }

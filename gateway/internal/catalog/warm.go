@@ -3,15 +3,25 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Warm says why not every sale is ready to be attempted; nil when all are. Each must
 // have been read once, and those due within horizon of now, by Redis time, must be
-// loaded. A sale in rebuild counts as warm, or no gateway could start while one sale heals.
+// loaded. A sale in rebuild counts as warm, or no gateway could start while one sale heals;
+// so does, after a while, one whose shard is away while others answer.
 func (c *Catalog) Warm(now time.Time, horizon time.Duration) error {
 	var cold []error
-	for _, s := range c.All() {
+	all := c.All()
+	someAnswered := slices.ContainsFunc(all, func(s *Sale) bool {
+		a := s.asked.Load()
+		return a != nil && a.answered()
+	})
+	for _, s := range all {
+		if someAnswered && s.away(now) {
+			continue
+		}
 		if err := s.warm(now, horizon); err != nil {
 			cold = append(cold, err)
 		}
@@ -35,6 +45,16 @@ func joined(errs []error) error {
 		all = fmt.Errorf("%w; %w", all, err)
 	}
 	return all
+}
+
+// awayAfter is longer than a failover takes.
+const awayAfter = 15 * time.Second
+
+// away reports whether reads of the sale have failed for so long that its part of Redis is
+// away.
+func (s *Sale) away(now time.Time) bool {
+	a := s.asked.Load()
+	return s.unread() && a != nil && !a.answered() && now.Sub(a.failing) >= awayAfter
 }
 
 var errUnread = errors.New("was not read from redis yet")

@@ -35,7 +35,7 @@ func (r *Round) keys(ctx context.Context) (map[string]int64, error) {
 }
 
 // entries is how many a key has; of a plain value, 1.
-func entries(ctx context.Context, cache *redis.Client, key string) (int64, error) {
+func entries(ctx context.Context, cache redis.UniversalClient, key string) (int64, error) {
 	kind, err := cache.Type(ctx, key).Result()
 	if err != nil {
 		return 0, err

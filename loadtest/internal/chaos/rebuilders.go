@@ -67,7 +67,7 @@ func (r *Round) highestIsLive(ctx context.Context, least int64) error {
 
 // loseSale removes the sale's keys.
 func (r *Round) loseSale(ctx context.Context) error {
-	return r.inRedis(func(client *redis.Client) error {
+	return r.inRedis(func(client redis.UniversalClient) error {
 		keys := client.Scan(ctx, 0, "sluice:{"+r.saleID+"}:*", 1000).Iterator()
 		var all []string
 		for keys.Next(ctx) {

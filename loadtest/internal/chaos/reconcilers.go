@@ -113,7 +113,7 @@ func (r *Round) oneAfterTheOther(ctx context.Context, after int64) error {
 
 // addToStock puts the stock in Redis wrong.
 func (r *Round) addToStock(ctx context.Context, units int64) error {
-	return r.inRedis(func(client *redis.Client) error {
+	return r.inRedis(func(client redis.UniversalClient) error {
 		entry, err := r.stores.Postgres.Entry(ctx, r.saleID)
 		if err != nil {
 			return err

@@ -8,16 +8,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"sluice/shared/redisstock"
 	"sluice/shared/sale"
 )
 
 // redisClient is a connection to Redis itself, whatever stands before it.
-func (r *Round) redisClient() (*redis.Client, error) {
-	options, err := redis.ParseURL(r.stack.Info().Redis.URL)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the URL of Redis: %w", err)
-	}
-	return redis.NewClient(options), nil
+func (r *Round) redisClient() (redis.UniversalClient, error) {
+	return redisstock.Connect(r.stack.Info().Redis.URL, 0)
 }
 
 // ticketsInRedis are the reservations that Redis knows of, by rid, at whatever epoch is the
@@ -60,7 +57,7 @@ func appendOnlyFile(dir string) (path string, size int64, err error) {
 }
 
 // inRedis does something to Redis behind everybody's back.
-func (r *Round) inRedis(do func(*redis.Client) error) error {
+func (r *Round) inRedis(do func(redis.UniversalClient) error) error {
 	client, err := r.redisClient()
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func redisIsFull() Row {
 }
 
 // outOfMemory is how many commands Redis has refused for want of memory; 0 when it cannot say.
-func outOfMemory(ctx context.Context, client *redis.Client) (refused int) {
+func outOfMemory(ctx context.Context, client redis.UniversalClient) (refused int) {
 	info, err := client.InfoMap(ctx, "errorstats").Result()
 	if err != nil {
 		return 0
@@ -69,7 +69,7 @@ func outOfMemory(ctx context.Context, client *redis.Client) (refused int) {
 }
 
 // wantEvictionRefused wants warmup doctor to name a policy that evicts, and none that does not.
-func (r *Round) wantEvictionRefused(ctx context.Context, client *redis.Client) (err error) {
+func (r *Round) wantEvictionRefused(ctx context.Context, client redis.UniversalClient) (err error) {
 	const setting, right, wrong = "maxmemory-policy", "noeviction", "allkeys-lru"
 	defer func() { err = errors.Join(err, client.ConfigSet(context.WithoutCancel(ctx), setting, right).Err()) }()
 	for policy, missing := range map[string]bool{right: false, wrong: true} {

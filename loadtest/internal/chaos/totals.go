@@ -14,7 +14,7 @@ import (
 // never be lower in Postgres (I8).
 type totals struct {
 	round    *Round
-	cache    *redis.Client
+	cache    redis.UniversalClient
 	database *pgx.Conn
 	stop     context.CancelFunc
 	done     chan struct{}

@@ -58,7 +58,7 @@ func (r *Round) wantNoKeys(ctx context.Context, name string) error {
 }
 
 // wantNotIn wants a name in nothing that a key holds.
-func (r *Round) wantNotIn(ctx context.Context, client *redis.Client, key, name string) error {
+func (r *Round) wantNotIn(ctx context.Context, client redis.UniversalClient, key, name string) error {
 	kind, err := client.Type(ctx, key).Result()
 	if err != nil {
 		return fmt.Errorf("cannot read what %s is: %w", key, err)

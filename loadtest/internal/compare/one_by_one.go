@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 	"sluice/loadtest/internal/stack"
+	"sluice/shared/redisstock"
 )
 
 const (
@@ -65,7 +66,7 @@ func (oneByOne) Open(ctx context.Context, site Site, sales []Sale) (Shop, error)
 
 // fill makes the stream and its consumer, and stocks Redis.
 func (s oneByOneShop) fill(ctx context.Context) error {
-	err := onStores(ctx, s.site.Stack, func(keys *redis.Client, js jetstream.JetStream) error {
+	err := onStores(ctx, s.site.Stack, func(keys redis.UniversalClient, js jetstream.JetStream) error {
 		stream, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: oneByOneStream, Subjects: []string{oneByOnePrefix + "*"}, Storage: jetstream.FileStorage})
 		if err != nil {
 			return err
@@ -83,7 +84,7 @@ func (s oneByOneShop) fill(ctx context.Context) error {
 }
 
 func (s oneByOneShop) Drop(ctx context.Context) error {
-	err := onStores(ctx, s.site.Stack, func(keys *redis.Client, js jetstream.JetStream) error {
+	err := onStores(ctx, s.site.Stack, func(keys redis.UniversalClient, js jetstream.JetStream) error {
 		var errs []error
 		for _, at := range s.sales {
 			errs = append(errs, keys.Del(ctx, oneByOneStock(at.ID), oneByOneBuyers(at.ID)).Err())
@@ -94,7 +95,7 @@ func (s oneByOneShop) Drop(ctx context.Context) error {
 }
 
 // onStores connects to Redis and NATS for a moment.
-func onStores(ctx context.Context, at stack.Info, do func(keys *redis.Client, js jetstream.JetStream) error) error {
+func onStores(ctx context.Context, at stack.Info, do func(keys redis.UniversalClient, js jetstream.JetStream) error) error {
 	keys, conn, js, err := connectStores(at.Redis.URL, at.NATS.URL, 1)
 	if err != nil {
 		return err
@@ -103,20 +104,21 @@ func onStores(ctx context.Context, at stack.Info, do func(keys *redis.Client, js
 	return errors.Join(do(keys, js), keys.Close(), ctx.Err())
 }
 
-func connectStores(redisURL, natsURL string, pool int) (*redis.Client, *nats.Conn, jetstream.JetStream, error) {
-	options, err := redis.ParseURL(redisURL)
+func connectStores(redisURL, natsURL string, pool int) (redis.UniversalClient, *nats.Conn, jetstream.JetStream, error) {
+	keys, err := redisstock.Connect(redisURL, pool)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("cannot read redis url: %w", err)
+		return nil, nil, nil, err
 	}
-	options.PoolSize, options.MinIdleConns = pool, pool
 	conn, err := nats.Connect(natsURL)
 	if err != nil {
+		_ = keys.Close() // it has not dialled
 		return nil, nil, nil, fmt.Errorf("cannot connect to NATS: %w", err)
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
 		conn.Close()
+		_ = keys.Close()
 		return nil, nil, nil, fmt.Errorf("cannot use JetStream: %w", err)
 	}
-	return redis.NewClient(options), conn, js, nil
+	return keys, conn, js, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // onesByOne decide attempts, and make orders of what they have decided.
 type onesByOne struct {
-	keys     *redis.Client
+	keys     redis.UniversalClient
 	script   *redis.Script
 	conn     *nats.Conn
 	stream   jetstream.JetStream

@@ -22,7 +22,7 @@ const mib = 1 << 20
 
 // storeReader reads what stores hold. Its connections come back by themselves.
 type storeReader struct {
-	redis    *redis.Client
+	redis    redis.UniversalClient
 	nats     *nats.Conn
 	stream   jetstream.JetStream
 	postgres *pgxpool.Pool
@@ -30,11 +30,9 @@ type storeReader struct {
 }
 
 func openStoreReader(info stack.Info) (r storeReader, err error) {
-	options, err := redis.ParseURL(info.Redis.URL)
-	if err != nil {
-		return r, fmt.Errorf("cannot read the URL of Redis: %w", err)
+	if r.redis, err = redisstock.Connect(info.Redis.URL, 0); err != nil {
+		return r, err
 	}
-	r.redis = redis.NewClient(options)
 	if r.stock, err = redisstock.Open(redisstock.Config{URL: info.Redis.URL, PoolSize: 1}); err != nil {
 		return r, err
 	}
@@ -62,22 +60,38 @@ func (r storeReader) close() {
 }
 
 func (r storeReader) redisNow(ctx context.Context, note noted) error {
-	keys, err := r.redis.DBSize(ctx).Result()
+	masters, err := redisstock.Masters(ctx, r.redis)
 	if err != nil {
-		return fmt.Errorf("cannot count keys: %w", err)
+		return err
 	}
-	text, err := r.redis.Info(ctx, "memory").Result()
-	if err != nil {
-		return fmt.Errorf("cannot ask Redis for its memory: %w", err)
+	var keys, bytes float64
+	for _, master := range masters {
+		n, err := master.DBSize(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("cannot count keys: %w", err)
+		}
+		used, err := memoryOf(ctx, master)
+		if err != nil {
+			return err
+		}
+		keys, bytes = keys+float64(n), bytes+used
 	}
-	_, rest, _ := strings.Cut(text, "\nused_memory:")
-	bytes, err := strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 64)
-	if err != nil {
-		return fmt.Errorf("cannot read the memory of Redis: %w", err)
-	}
-	note(quantity{name: "Redis keys", comesAndGoes: fewKeys}, float64(keys))
+	note(quantity{name: "Redis keys", comesAndGoes: fewKeys}, keys)
 	note(quantity{name: "Redis data", unit: "MiB", comesAndGoes: fewStoredMB}, bytes/mib)
 	return nil
+}
+
+func memoryOf(ctx context.Context, master *redis.Client) (bytes float64, err error) {
+	text, err := master.Info(ctx, "memory").Result()
+	if err != nil {
+		return 0, fmt.Errorf("cannot ask Redis for its memory: %w", err)
+	}
+	_, rest, _ := strings.Cut(text, "\nused_memory:")
+	bytes, err = strconv.ParseFloat(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 64)
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the memory of Redis: %w", err)
+	}
+	return bytes, nil
 }
 
 // streams are those of Sluice, with why they keep what is in them.

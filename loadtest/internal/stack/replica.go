@@ -45,7 +45,7 @@ func (s *Stack) awaitReplica(ctx context.Context) error {
 	defer func() { _ = client.Close() }() // it only read
 	return poll(ctx, func() error {
 		settings, err := client.Settings(ctx)
-		if err == nil && settings.Replicas == 0 {
+		if err == nil && settings[0].Replicas == 0 {
 			err = fmt.Errorf("redis has no replica that is in step")
 		}
 		return err

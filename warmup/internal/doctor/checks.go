@@ -7,37 +7,73 @@ import (
 	"strings"
 
 	"sluice/shared/jetqueue"
+	"sluice/shared/redisstock"
 )
 
 // unknown is what a check found that nobody could make: it counts as not passed.
 const unknown = "cannot be verified"
 
 func redisChecks(f Facts) []Check {
-	r := f.Redis
-	checks := []Check{
-		{Store: storeRedis, Name: "version", Level: Dev, Pass: atLeast(r.Version, 7, 0), Found: r.Version, Missing: "run Redis 7.0 or newer"},
-		{Store: storeRedis, Name: "scripts", Level: Dev, Pass: f.Scripts == nil, Found: orError(f.Scripts, "can be loaded and run"),
-			Missing: "allow this user EVALSHA, EVAL, SCRIPT LOAD and the commands that scripts call, INFO and TIME among them"},
-		{Store: storeRedis, Name: "appendonly", Level: Single, Pass: r.AppendOnly == "yes" && r.LastWrite != "err",
-			Found: strings.TrimSuffix(r.AppendOnly+", last write "+r.LastWrite, ", last write "), Missing: "set appendonly yes"},
-		{Store: storeRedis, Name: "appendfsync", Level: Single, Pass: r.AppendFsync == "everysec" || r.AppendFsync == "always", Found: r.AppendFsync,
-			Missing: "set appendfsync everysec or always"},
-		{Store: storeRedis, Name: "maxmemory-policy", Level: Single, Pass: r.MaxMemoryPolicy == "noeviction", Found: r.MaxMemoryPolicy,
-			Missing: "set maxmemory-policy noeviction: any other lets Redis drop tickets and stock"},
-		{Store: storeRedis, Name: "maxmemory", Pass: true, Found: memory(r.MaxMemory)},
-		{Store: storeRedis, Name: "replicas", Level: HA, Pass: r.Replicas >= 1, Found: strconv.Itoa(r.Replicas) + " in step", Missing: "attach a replica"},
-		{Store: storeRedis, Name: "min-replicas-to-write", Level: HA, Pass: r.MinReplicas >= 1, Found: strconv.FormatInt(r.MinReplicas, 10),
-			Missing: "set min-replicas-to-write 1: a server cut off from its replicas must refuse writes"},
-	}
-	if r.Unreadable != nil {
-		for i, c := range checks {
-			if slices.Contains([]string{"appendonly", "appendfsync", "maxmemory-policy", "maxmemory", "min-replicas-to-write"}, c.Name) {
-				checks[i].Pass, checks[i].Found = c.Level == None, unknown
-				checks[i].Missing = "let this user run CONFIG GET, or check by hand: " + c.Missing
-			}
-		}
+	checks := []Check{{Store: storeRedis, Name: "scripts", Level: Dev, Pass: f.Scripts == nil, Found: orError(f.Scripts, "can be loaded and run"),
+		Missing: "allow this user EVALSHA, EVAL, SCRIPT LOAD and the commands that scripts call, INFO and TIME among them"}}
+	for _, r := range f.Redis {
+		checks = append(checks, redisServerChecks(r)...)
 	}
 	return checks
+}
+
+// on names a cluster's server behind what was checked there; there is nothing to name when
+// there is one server.
+func on(r redisstock.Settings) string {
+	if r.Node == "" {
+		return ""
+	}
+	return " of " + r.Node
+}
+
+func redisServerChecks(r redisstock.Settings) []Check {
+	checks := []Check{
+		{Name: "version", Level: Dev, Pass: atLeast(r.Version, 7, 0), Found: r.Version, Missing: "run Redis 7.0 or newer"},
+		{Name: "appendonly", Level: Single, Pass: r.AppendOnly == "yes" && r.LastWrite != "err",
+			Found: strings.TrimSuffix(r.AppendOnly+", last write "+r.LastWrite, ", last write "), Missing: "set appendonly yes"},
+		{Name: "appendfsync", Level: Single, Pass: r.AppendFsync == "everysec" || r.AppendFsync == "always", Found: r.AppendFsync,
+			Missing: "set appendfsync everysec or always"},
+		{Name: "maxmemory-policy", Level: Single, Pass: r.MaxMemoryPolicy == "noeviction", Found: r.MaxMemoryPolicy,
+			Missing: "set maxmemory-policy noeviction: any other lets Redis drop tickets and stock"},
+		{Name: "maxmemory", Pass: true, Found: memory(r.MaxMemory)},
+		{Name: "replicas", Level: HA, Pass: r.Replicas >= 1, Found: strconv.Itoa(r.Replicas) + " in step", Missing: "attach a replica"},
+		{Name: "replicas after a failover", Pass: true, Found: afterFailover(r)},
+		{Name: "min-replicas-to-write", Level: HA, Pass: r.MinReplicas >= 1, Found: strconv.FormatInt(r.MinReplicas, 10),
+			Missing: "set min-replicas-to-write 1: a server cut off from its replicas must refuse writes"},
+	}
+	if r.Node != "" {
+		checks = append(checks, Check{Name: "cluster-require-full-coverage", Level: HA, Pass: r.FullCoverage == "no", Found: r.FullCoverage,
+			Missing: "set cluster-require-full-coverage no: one shard that is away must not stop the sales of the others"})
+	}
+	for i, c := range checks {
+		if r.Unreadable != nil && slices.Contains(configured, c.Name) {
+			checks[i].Pass, checks[i].Found = c.Level == None, unknown
+			checks[i].Missing = "let this user run CONFIG GET, or check by hand: " + c.Missing
+		}
+		checks[i].Store, checks[i].Name = storeRedis, c.Name+on(r)
+	}
+	return checks
+}
+
+// configured are the checks that need CONFIG GET.
+var configured = []string{"appendonly", "appendfsync", "maxmemory-policy", "maxmemory", "min-replicas-to-write", "cluster-require-full-coverage"}
+
+// afterFailover says what becomes of writes once a replica has taken this server's place.
+func afterFailover(r redisstock.Settings) string {
+	left := r.Replicas - 1
+	switch {
+	case left < 0:
+		return "none: there is nobody to take over"
+	case int64(left) < r.MinReplicas:
+		return fmt.Sprintf("%d, min-replicas-to-write %d: sales wait until a replica is back; one more per master, or a spare one in the cluster, and they do not", left, r.MinReplicas)
+	default:
+		return fmt.Sprintf("%d, enough to go on", left)
+	}
 }
 
 func memory(limit int64) string {

@@ -42,8 +42,8 @@ func ParseLevel(text string) (Level, error) {
 
 // Facts are what the stores say.
 type Facts struct {
-	Redis    redisstock.Settings
-	Scripts  error // why scripts cannot be loaded and run, nil when they can
+	Redis    []redisstock.Settings // of the server, or of every master of a cluster
+	Scripts  error                 // why scripts cannot be loaded and run, nil when they can
 	NATS     jetqueue.Settings
 	Servers  []NATSServer // as their monitoring says; empty when nobody said where that is
 	Postgres pgstore.Settings
@@ -103,14 +103,30 @@ const (
 // compared within one store only; people compare times across stores.
 const maxSkew = 2 * time.Second
 
-func clockChecks(f Facts) []Check {
-	var checks []Check
-	for _, store := range []string{storeRedis, storePostgres} {
-		skew := f.Skew[store].Round(time.Millisecond)
-		checks = append(checks, Check{
-			Store: store, Name: "clock", Level: Single, Pass: skew.Abs() <= maxSkew, Found: fmt.Sprintf("%v from this machine's", skew),
-			Missing: fmt.Sprintf("keep the clocks of %s and of this machine in step, by NTP", store),
-		})
+// Skew is how far a clock that said at, between asked and answered, is from this one at
+// least.
+func Skew(at, asked, answered time.Time) time.Duration {
+	switch {
+	case at.Before(asked):
+		return at.Sub(asked)
+	case at.After(answered):
+		return at.Sub(answered)
+	default:
+		return 0
 	}
-	return checks
+}
+
+func clockChecks(f Facts) (checks []Check) {
+	for _, r := range f.Redis {
+		checks = append(checks, clockCheck(storeRedis, on(r), Skew(r.Now, r.Asked, r.Answered)))
+	}
+	return append(checks, clockCheck(storePostgres, "", f.Skew[storePostgres]))
+}
+
+func clockCheck(store, node string, skew time.Duration) Check {
+	skew = skew.Round(time.Millisecond)
+	return Check{
+		Store: store, Name: "clock" + node, Level: Single, Pass: skew.Abs() <= maxSkew, Found: fmt.Sprintf("%v from this machine's", skew),
+		Missing: fmt.Sprintf("keep the clocks of %s and of this machine in step, by NTP", store),
+	}
 }

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,13 +17,48 @@ import (
 func best() Facts {
 	servers := []string{"a", "b", "c"}
 	return Facts{
-		Redis: redisstock.Settings{Version: "7.4.1", AppendOnly: "yes", AppendFsync: "everysec", LastWrite: "ok", MaxMemoryPolicy: "noeviction", Replicas: 1, MinReplicas: 1},
+		Redis: []redisstock.Settings{{Version: "7.4.1", AppendOnly: "yes", AppendFsync: "everysec", LastWrite: "ok", MaxMemoryPolicy: "noeviction", Replicas: 1, MinReplicas: 1}},
 		NATS: jetqueue.Settings{Version: "2.15.3", Streams: []jetqueue.StreamSettings{
 			{Name: "SLUICE_ORDERS", File: true, Replicas: 3, InStep: 3, Servers: servers}, {Name: "SLUICE_PAYMENTS", File: true, Replicas: 3, InStep: 3, Servers: servers},
 			{Name: "KV_SLUICE_SALES", File: true, Replicas: 3, InStep: 3, Servers: servers}}},
 		Servers:  []NATSServer{{"a", true}, {"b", true}, {"c", true}},
 		Postgres: pgstore.Settings{Version: 150004, Fsync: "on", FullPageWrites: "on", SynchronousCommit: "on", SyncStandbyNames: "*", SyncStandbys: 1},
-		Skew:     map[string]time.Duration{"redis": time.Millisecond},
+		Skew:     map[string]time.Duration{"postgres": time.Millisecond},
+	}
+}
+
+// cluster is three masters that earn everything.
+func cluster() []redisstock.Settings {
+	masters := make([]redisstock.Settings, 3)
+	for i := range masters {
+		masters[i] = best().Redis[0]
+		masters[i].Node, masters[i].FullCoverage = fmt.Sprintf("redis-%d:6379", i), "no"
+	}
+	return masters
+}
+
+func TestExamine_NamesTheServerOfACluster(t *testing.T) {
+	t.Parallel()
+	facts := best()
+	facts.Redis = cluster()
+	facts.Redis[1].MaxMemoryPolicy, facts.Redis[2].MinReplicas = "allkeys-lru", 0
+	checks := Examine(facts)
+	failed := slices.DeleteFunc(checks, func(c Check) bool { return c.Pass })
+	if len(failed) != 2 || failed[0].Name != "maxmemory-policy of redis-1:6379" || failed[1].Name != "min-replicas-to-write of redis-2:6379" {
+		t.Errorf("failed: %+v", failed)
+	}
+}
+
+func TestExamine_SaysWhatAFailoverLeaves(t *testing.T) {
+	t.Parallel()
+	for left, replicas := range map[string]int{"none: there is nobody to take over": 0, "0, min-replicas-to-write 1: sales wait": 1, "1, enough to go on": 2} {
+		facts := best()
+		facts.Redis[0].Replicas = replicas
+		checks := Examine(facts)
+		at := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "replicas after a failover" })
+		if at < 0 || !strings.HasPrefix(checks[at].Found, left) {
+			t.Errorf("%d replicas: %+v", replicas, checks)
+		}
 	}
 }
 
@@ -34,17 +71,20 @@ func TestExamine_EverySettingCountsForItsLevel(t *testing.T) {
 		spoil func(*Facts)
 		want  Level
 	}{
-		"old redis":                    {func(f *Facts) { f.Redis.Version = "6.2.14" }, None},
+		"old redis":                    {func(f *Facts) { f.Redis[0].Version = "6.2.14" }, None},
 		"scripts refused":              {func(f *Facts) { f.Scripts = errors.New("NOPERM") }, None},
-		"no append only file":          {func(f *Facts) { f.Redis.AppendOnly = "no" }, Dev},
-		"append only file with errors": {func(f *Facts) { f.Redis.LastWrite = "err" }, Dev},
-		"appendfsync no":               {func(f *Facts) { f.Redis.AppendFsync = "no" }, Dev},
-		"appendfsync always":           {func(f *Facts) { f.Redis.AppendFsync = "always" }, HA},
-		"eviction":                     {func(f *Facts) { f.Redis.MaxMemoryPolicy = "allkeys-lru" }, Dev},
-		"a limit of memory":            {func(f *Facts) { f.Redis.MaxMemory = 1 << 30 }, HA},
-		"no replica":                   {func(f *Facts) { f.Redis.Replicas = 0 }, Single},
-		"min-replicas 0":               {func(f *Facts) { f.Redis.MinReplicas = 0 }, Single},
-		"config hidden":                {func(f *Facts) { f.Redis.Unreadable = errors.New("NOPERM") }, Dev},
+		"no append only file":          {func(f *Facts) { f.Redis[0].AppendOnly = "no" }, Dev},
+		"append only file with errors": {func(f *Facts) { f.Redis[0].LastWrite = "err" }, Dev},
+		"appendfsync no":               {func(f *Facts) { f.Redis[0].AppendFsync = "no" }, Dev},
+		"appendfsync always":           {func(f *Facts) { f.Redis[0].AppendFsync = "always" }, HA},
+		"eviction":                     {func(f *Facts) { f.Redis[0].MaxMemoryPolicy = "allkeys-lru" }, Dev},
+		"a limit of memory":            {func(f *Facts) { f.Redis[0].MaxMemory = 1 << 30 }, HA},
+		"no replica":                   {func(f *Facts) { f.Redis[0].Replicas = 0 }, Single},
+		"min-replicas 0":               {func(f *Facts) { f.Redis[0].MinReplicas = 0 }, Single},
+		"one master of three behind":   {func(f *Facts) { f.Redis = cluster(); f.Redis[1].AppendOnly = "no" }, Dev},
+		"full coverage wanted":         {func(f *Facts) { f.Redis = cluster(); f.Redis[2].FullCoverage = "yes" }, Single},
+		"a cluster":                    {func(f *Facts) { f.Redis = cluster() }, HA},
+		"config hidden":                {func(f *Facts) { f.Redis[0].Unreadable = errors.New("NOPERM") }, Dev},
 		"old nats":                     {func(f *Facts) { f.NATS.Version = "2.9.10" }, None},
 		"nats 2.14":                    {func(f *Facts) { f.NATS.Version = "2.14.0-RC.1" }, HA},
 		"nats 3":                       {func(f *Facts) { f.NATS.Version = "3.0.0" }, HA},
@@ -71,7 +111,7 @@ func TestExamine_EverySettingCountsForItsLevel(t *testing.T) {
 		"no standby named":             {func(f *Facts) { f.Postgres.SyncStandbyNames = "" }, Single},
 		"no standby there":             {func(f *Facts) { f.Postgres.SyncStandbys = 0 }, Single},
 		"standbys hidden":              {func(f *Facts) { f.Postgres.StandbysHidden = true }, Single},
-		"redis clock ahead":            {func(f *Facts) { f.Skew["redis"] = 3 * time.Second }, Dev},
+		"redis clock ahead":            {func(f *Facts) { f.Redis[0].Now = f.Redis[0].Answered.Add(3 * time.Second) }, Dev},
 		"postgres clock behind":        {func(f *Facts) { f.Skew["postgres"] = -3 * time.Second }, Dev},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 const (
 	lookEvery   = time.Second            // how long a loss may go unnoticed
 	lookAgain   = 100 * time.Millisecond // before the second look, which decides
-	lookWithin  = 5 * time.Second        // of one round's read, and of one sale's look
+	lookWithin  = 5 * time.Second        // of one round's read
+	checkWithin = 2 * time.Second        // of one sale's look: others wait for their turn
 	firstRetry  = time.Second            // after a run that failed
 	lastRetry   = 15 * time.Second
 	forgetAfter = time.Minute // a run this long ago no longer counts for the next retry
@@ -124,7 +125,7 @@ func (r *Rebuilds) look(ctx context.Context) error {
 			r.start(ctx, e)
 		default:
 			looks.Go(func() error {
-				faults[i] = r.check(read, e)
+				faults[i] = r.check(ctx, e)
 				return nil
 			})
 		}
@@ -138,6 +139,8 @@ func (r *Rebuilds) look(ctx context.Context) error {
 // have. It went live in Redis before Postgres said so, so one look would do; the second
 // one is for a server that is just being replaced by another.
 func (r *Rebuilds) check(ctx context.Context, e sale.Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, checkWithin)
+	defer cancel()
 	for look := 0; ; look++ {
 		snapshot, _, err := r.loader.Stock.Snapshot(ctx, e.ID, e.Epoch)
 		if !errors.Is(err, sale.ErrStale) {
