@@ -16,7 +16,7 @@ WORKERS  ?= 1
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: ## Install what is missing: redis-server, Postgres, a C compiler, Chromium, nats-server and promtool in bin/
+setup: ## Install what is missing: redis-server, Postgres, HAProxy, a C compiler, Chromium, nats-server and promtool in bin/
 	@scripts/setup.sh $(NATS_SERVER_VERSION)
 
 build: ## Build gateway, worker, warmup and loadtest into bin/
@@ -71,6 +71,10 @@ compare: setup build ## Sell goods and give out coupons beside other ways to do 
 # The packages whose tests take longest begin first: the others fill what they leave.
 PACKAGES := sluice/worker sluice/loadtest work
 
+# Of deploy, a module outside the workspace. What it starts has the race detector; Kubernetes'
+# types are not compiled once more for it.
+DEPLOY_TEST := GOWORK=off CGO_ENABLED=0 go test -shuffle=on -count=1
+
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.
 GORACE ?= atexit_sleep_ms=50
@@ -81,6 +85,7 @@ benchmarks: setup ## Run every benchmark of the parts once, on real servers, to 
 
 test: setup build-race ## Run all tests with the race detector, on real servers, then fuzz every target for 5 s
 	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=15m $(PACKAGES)
+	cd deploy && SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) $(DEPLOY_TEST) -timeout=5m ./...
 	scripts/fuzz.sh 5s $(MODULES)
 
 # For how long `make long` fuzzes each target.
@@ -88,6 +93,7 @@ FUZZTIME ?= 60s
 
 long: setup build-race ## Run all tests at full size, then fuzz every target (FUZZTIME=60s)
 	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=90m $(PACKAGES)
+	cd deploy && SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) $(DEPLOY_TEST) -tags keda -timeout=30m ./...
 	scripts/fuzz.sh $(FUZZTIME) $(MODULES)
 
 lint: ## Check style, import rules and modules

@@ -23,7 +23,7 @@ check() {
 
 formatted() {
 	# shellcheck disable=SC2086 # one word a module
-	unformatted=$(gofmt -l $modules) && [ -z "$unformatted" ] || { echo "not formatted by gofmt: $unformatted"; return 1; }
+	unformatted=$(gofmt -l $modules deploy) && [ -z "$unformatted" ] || { echo "not formatted by gofmt: $unformatted"; return 1; }
 }
 
 # In its module alone, as somebody who depends on it would have it.
@@ -45,13 +45,17 @@ golangci() {
 		GOBIN=$PWD/bin go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version" || return 1
 	fi
 	# shellcheck disable=SC2086 # one word a pattern
-	bin/golangci-lint run $patterns
+	bin/golangci-lint run $patterns && (cd deploy && GOWORK=off ../bin/golangci-lint run ./...)
 }
+
+# Outside the workspace: see deploy/doc.go.
+vets_alone() { (cd "$1" && GOWORK=off go vet ./...); }
 
 check "gofmt" formatted
 check "go vet" go vet work
 check "golangci-lint" golangci
-for module in $modules; do
+check "deploy: go vet" vets_alone deploy
+for module in $modules deploy; do
 	check "$module: go.mod is tidy" tidy "$module"
 	check "$module: builds alone" builds_alone "$module"
 done

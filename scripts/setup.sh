@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what Sluice needs to build, test and run here, if it is missing:
-# redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, Chromium
-# with a font (for tests of pages), bin/nats-server at the version given as the first
+# redis-server, a Postgres server, a C compiler (for go test -race), e2fsprogs, HAProxy (for
+# tests of the proxy's configuration), Chromium with a font (for tests of pages), bin/nats-server at the version given as the first
 # argument, and bin/promtool. Changes nothing on a machine that has it all. Services of the
 # system are never started or stopped.
 set -eu
@@ -31,6 +31,9 @@ has_compiler() {
 # For tests that take a disk's power away; /usr/sbin may be off the PATH.
 has_ext4() { [ "$(uname)" != Linux ] || command -v mkfs.ext4 >/dev/null 2>&1 || [ -x /usr/sbin/mkfs.ext4 ]; }
 
+# /usr/sbin may be off the PATH.
+has_haproxy() { command -v haproxy >/dev/null 2>&1 || [ -x /usr/sbin/haproxy ]; }
+
 # Any name that chromedp looks for.
 has_chromium() {
 	for browser in chromium chromium-browser google-chrome google-chrome-stable headless-shell; do
@@ -47,6 +50,7 @@ missing_packages() {
 	has_postgres || echo postgresql
 	has_compiler || echo gcc libc6-dev
 	has_ext4 || echo e2fsprogs
+	has_haproxy || echo haproxy
 	has_chromium || echo chromium
 	has_font || echo fontconfig fonts-dejavu-core fonts-wqy-microhei
 }
@@ -74,7 +78,7 @@ keep_off_at_boot() {
 	command -v systemctl >/dev/null 2>&1 || return 0
 	for package in "$@"; do
 		case $package in
-		redis-server | postgresql) as_root systemctl disable "$package" >/dev/null 2>&1 || true ;;
+		redis-server | postgresql | haproxy) as_root systemctl disable "$package" >/dev/null 2>&1 || true ;;
 		esac
 	done
 }
@@ -83,8 +87,8 @@ install_packages() {
 	[ $# -gt 0 ] || return 0
 	if ! command -v apt-get >/dev/null 2>&1; then
 		fail "missing here: $*" \
-			"install redis-server 7 or newer, PostgreSQL 15 or newer (the server, with initdb), a C compiler with headers, and Chromium" \
-			"(macOS: brew install redis postgresql@17 chromium && xcode-select --install), then run it again;" \
+			"install redis-server 7 or newer, PostgreSQL 15 or newer (the server, with initdb), a C compiler with headers, HAProxy, and Chromium" \
+			"(macOS: brew install redis postgresql@17 haproxy chromium && xcode-select --install), then run it again;" \
 			"or run the stack in containers: docker compose up"
 	fi
 	can_be_root || fail "missing here: $*" "run: sudo apt-get install -y $*"
