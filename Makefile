@@ -11,7 +11,7 @@ SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
 
-.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate pace slow chaos matrix mutants soak compare lint release reproducible clean
+.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate capacity pace slow chaos matrix mutants soak compare lint release reproducible clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ bench: setup build ## Measure what a second holds, beside baselines, into out/be
 
 calibrate: setup build ## Find the rate that a stack bears, recommend limits of admission and try them out, into out/calibrate
 	bin/loadtest calibrate
+
+capacity: setup build ## Measure what operations cost, and say how many processes a sale takes, into out/capacity
+	bin/loadtest capacity
 
 pace: setup build ## Measure whether workers find the right pace, into out/pace
 	bin/loadtest pace

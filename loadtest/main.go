@@ -32,6 +32,7 @@ func commands() []command {
 		{"demo", "one whole flash sale, judged", demoCommand},
 		{"attack", "load that looks like a sale, and what became of it", attackCommand},
 		{"calibrate", "how many attempts a second a stack bears, and the limits to set", calibrateCommand},
+		{"capacity", "what operations cost, and how many processes a sale takes", capacityCommand},
 		{"compare", "a sale and coupons, beside how others sell and give out", compareCommand},
 		{"chaos", "faults, and what became of the sale", chaosCommand},
 		{"matrix", "what chaos found, as a table in Markdown", matrixCommand},

@@ -14,11 +14,10 @@ import (
 	"sluice/shared/service"
 )
 
-// Marks in a document between which the matrix stands.
-const (
-	matrixBegins = "<!-- matrix: make matrix -->\n"
-	matrixEnds   = "<!-- /matrix -->\n"
-)
+// marks are lines of a document between which stands what a run found.
+type marks struct{ begins, ends string }
+
+var matrixMarks = marks{"<!-- matrix: make matrix -->\n", "<!-- /matrix -->\n"}
 
 // matrixCommand prints what a run of chaos found as a table in Markdown, or puts it into a document.
 func matrixCommand(_ context.Context, args []string, getenv func(string) string, stdout, _ io.Writer) error {
@@ -47,23 +46,23 @@ func matrixCommand(_ context.Context, args []string, getenv func(string) string,
 		_, err := stdout.Write(table.Bytes())
 		return err
 	}
-	return putBetweenMarks(*into, table.Bytes())
+	return matrixMarks.put(*into, table.Bytes())
 }
 
-// putBetweenMarks replaces what a document has between the marks of the matrix.
-func putBetweenMarks(path string, table []byte) error {
+// put replaces what a document has between the marks.
+func (m marks) put(path string, text []byte) error {
 	document, err := os.ReadFile(path)
 	if err != nil {
 		return service.UsageErrorf("-into (SLUICE_INTO): %v", err)
 	}
-	head, rest, begins := bytes.Cut(document, []byte(matrixBegins))
-	_, tail, ends := bytes.Cut(rest, []byte(matrixEnds))
+	head, rest, begins := bytes.Cut(document, []byte(m.begins))
+	_, tail, ends := bytes.Cut(rest, []byte(m.ends))
 	if !begins || !ends {
-		return service.UsageErrorf("-into (SLUICE_INTO): %s lacks a line %q and after it a line %q", path, matrixBegins[:len(matrixBegins)-1], matrixEnds[:len(matrixEnds)-1])
+		return service.UsageErrorf("-into (SLUICE_INTO): %s lacks a line %q and after it a line %q", path, m.begins[:len(m.begins)-1], m.ends[:len(m.ends)-1])
 	}
-	made := bytes.Join([][]byte{head, []byte(matrixBegins), table, []byte(matrixEnds), tail}, nil)
+	made := bytes.Join([][]byte{head, []byte(m.begins), text, []byte(m.ends), tail}, nil)
 	if err := os.WriteFile(path, made, 0o644); err != nil {
-		return fmt.Errorf("cannot write the matrix: %w", err)
+		return fmt.Errorf("cannot write what was found into %s: %w", path, err)
 	}
 	return nil
 }

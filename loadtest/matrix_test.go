@@ -52,7 +52,7 @@ func TestMatrix_IsATableOfRowsWithTheirRounds(t *testing.T) {
 func TestMatrix_ReplacesWhatStandsBetweenTheMarks(t *testing.T) {
 	t.Parallel()
 	document := filepath.Join(t.TempDir(), "d.md")
-	must(t, os.WriteFile(document, []byte("before\n"+matrixBegins+"old\n"+matrixEnds+"after\n"), 0o600))
+	must(t, os.WriteFile(document, []byte("before\n"+matrixMarks.begins+"old\n"+matrixMarks.ends+"after\n"), 0o600))
 	from := brokenReport(t)
 	table, err := matrix(t, "-report", from)
 	must(t, err)
@@ -62,7 +62,7 @@ func TestMatrix_ReplacesWhatStandsBetweenTheMarks(t *testing.T) {
 	}
 	got, err := os.ReadFile(document)
 	must(t, err)
-	if want := "before\n" + matrixBegins + table + matrixEnds + "after\n"; string(got) != want {
+	if want := "before\n" + matrixMarks.begins + table + matrixMarks.ends + "after\n"; string(got) != want {
 		t.Errorf("the document is\n%s\nwant\n%s", got, want)
 	}
 }

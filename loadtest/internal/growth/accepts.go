@@ -55,7 +55,7 @@ func (t *site) atRest(ctx context.Context, s setting, f figures) error {
 		return ctx.Err()
 	}
 	after, err := t.used()
-	_, all := after.since(before)
+	_, all := after.Since(before)
 	f[s.figure("rest_cores")] = all.Seconds() / t.Stage.Seconds()
 	return err
 }
@@ -80,7 +80,7 @@ func (t *site) atRate(ctx context.Context, s setting, f figures) error {
 		t.leftOut = append(t.leftOut, fmt.Sprintf("%s: %.0f of %.0f attempts a second were accepted in time", s.name(), m.PerSecond, t.PerSecond))
 		return err
 	}
-	each, all := after.since(before)
+	each, all := after.Since(before)
 	attempts := float64(m.Wanted + m.Unwanted)
 	for kind, spent := range each {
 		f[s.figure("cpu_us_"+kind)] = spent.Seconds() * 1e6 / attempts

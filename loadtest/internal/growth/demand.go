@@ -14,12 +14,12 @@ func (t *site) demand() loop.Load {
 	ids, from := t.selling, t.next
 	var mu sync.Mutex
 	l := loop.Load{
-		URL: t.info.Gateways[0].URL, Connections: t.Connections, Want: http.StatusAccepted,
+		URL: t.Info.Gateways[0].URL, Connections: t.Connections, Want: http.StatusAccepted,
 		Request: func(into []byte, i int) []byte {
 			into = append(into, "POST /v1/sales/"...)
 			into = append(into, ids[i%len(ids)]...)
 			into = append(into, "/orders HTTP/1.1\r\nHost: sluice\r\nContent-Length: 0\r\nAuthorization: Bearer "...)
-			into = append(into, t.tokens.Token("user-"+strconv.Itoa(from+i))...)
+			into = append(into, t.Tokens.Token("user-"+strconv.Itoa(from+i))...)
 			return append(into, "\r\n\r\n"...)
 		},
 		Answered: func(i int, _ []byte) error {
@@ -29,7 +29,7 @@ func (t *site) demand() loop.Load {
 			return nil
 		},
 	}
-	for _, g := range t.info.Gateways[1:] {
+	for _, g := range t.Info.Gateways[1:] {
 		l.Also = append(l.Also, g.URL)
 	}
 	return l

@@ -32,11 +32,11 @@ func (t *site) orders(ctx context.Context, s setting, f figures) (err error) {
 	if err != nil {
 		return err
 	}
-	made, err := t.rows.Made(ctx, s.ids()...)
+	made, err := t.Rows.Made(ctx, s.ids()...)
 	if err != nil {
 		return err
 	}
-	each, all := after.since(before)
+	each, all := after.Since(before)
 	for kind, spent := range each {
 		f[s.figure("cpu_us_"+kind)] = spent.Seconds() * 1e6 / float64(t.Backlog)
 	}
@@ -47,8 +47,8 @@ func (t *site) orders(ctx context.Context, s setting, f figures) (err error) {
 
 // halt halts all workers, until resume, which may be called more than once.
 func (t *site) halt(ctx context.Context) (resume func() error, err error) {
-	pids := make([]int, len(t.info.Workers))
-	for i, w := range t.info.Workers {
+	pids := make([]int, len(t.Info.Workers))
+	for i, w := range t.Info.Workers {
 		pids[i] = w.PID
 	}
 	return stack.HaltAll(ctx, pids...)

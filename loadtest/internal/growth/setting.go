@@ -1,13 +1,11 @@
 package growth
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
+
+	"sluice/loadtest/internal/rig"
 )
 
 // What grows.
@@ -52,27 +50,18 @@ func (r *run) take(ctx context.Context, s setting, round int, f figures) (err er
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, site.close()) }()
+	defer func() { err = errors.Join(err, site.Close()) }()
 	if s.over == overWorkers {
 		return site.orders(ctx, s, f)
 	}
 	return site.accepts(ctx, s, f)
 }
 
-// salesFile writes the sales of a setting, open now, and returns its path.
-func (s setting) salesFile(dir string) (string, error) {
-	text := bytes.NewBufferString("sales:\n")
-	now := time.Now()
+// open are the sales of a setting.
+func (s setting) open() []rig.Sale {
+	var all []rig.Sale
 	for _, id := range s.ids() {
-		fmt.Fprintf(text, "  - {id: %s, total: %d, price: 100, opens_at: %s, closes_at: %s}\n", id, units,
-			now.Add(-time.Minute).UTC().Format(time.RFC3339), now.Add(24*time.Hour).UTC().Format(time.RFC3339))
+		all = append(all, rig.Sale{ID: id, Total: units})
 	}
-	path := filepath.Join(dir, "sales.yaml")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("cannot write sales file: %w", err)
-	}
-	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
-		return "", fmt.Errorf("cannot write sales file: %w", err)
-	}
-	return path, nil
+	return all
 }
