@@ -29,9 +29,9 @@ func alertFlags(fs *flag.FlagSet, c *alerts.Config) {
 
 // openWatch opens the connections of alerts: one is the session of the worker that
 // evaluates, the other reads.
-func openWatch(ctx context.Context, c config) (*pgstore.Store, error) {
+func openWatch(ctx context.Context, c config, primary *pgstore.Primary) (*pgstore.Store, error) {
 	const conns = 2
-	return pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: conns, StatementTimeout: c.statement, Checked: true})
+	return pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: conns, StatementTimeout: c.statement, Checked: true, Primary: primary})
 }
 
 func newAlerts(c config, p parts, waiting *backlog.Watch, pacer *pacing.Pacer, measures *lifecycle.Metrics, dependencies *service.Dependencies, registry prometheus.Registerer) *alerts.Alerts {

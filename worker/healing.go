@@ -30,20 +30,20 @@ type healing struct {
 	watch     *pgstore.Store // for alerts, which wait for none of it
 }
 
-func openHealing(ctx context.Context, c config) (h healing, err error) {
+func openHealing(ctx context.Context, c config, primary *pgstore.Primary) (h healing, err error) {
 	// Each count holds a connection, the locks of sales share one, reconciling holds one
 	// and its reads another; two are for short calls, which wait for their turn. Those of
 	// Redis do not wait: the looks go on side by side.
 	conns := c.rebuilds + 5
-	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement, Checked: true})
+	h.store, err = pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(conns), StatementTimeout: c.statement, Checked: true, Primary: primary})
 	if err != nil {
 		return healing{}, err
 	}
-	if h.unchecked, err = openUnchecked(ctx, c); err != nil {
+	if h.unchecked, err = openUnchecked(ctx, c, primary); err != nil {
 		h.store.Close()
 		return healing{}, err
 	}
-	if h.watch, err = openWatch(ctx, c); err != nil {
+	if h.watch, err = openWatch(ctx, c, primary); err != nil {
 		h.store.Close()
 		h.unchecked.Close()
 		return healing{}, err

@@ -71,18 +71,19 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 	if err != nil {
 		return err
 	}
-	store, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.postgresConns), StatementTimeout: c.statement, Checked: true})
+	primary := pgstore.NewPrimary() // what one pool hears of a failover, all do
+	store, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.postgresConns), StatementTimeout: c.statement, Checked: true, Primary: primary})
 	if err != nil {
 		return service.UsageErrorf("-postgres-url (SLUICE_POSTGRES_URL): %v", err)
 	}
 	defer store.Close()
-	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement, Checked: true,
+	buyers, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.buyerConns), StatementTimeout: c.statement, Checked: true, Primary: primary,
 		BeforeCommit: checkout.Decided(points.Hit)})
 	if err != nil {
 		return err
 	}
 	defer buyers.Close()
-	operators, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.operatorConns), StatementTimeout: c.statement, Checked: true})
+	operators, err := pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: int32(c.operatorConns), StatementTimeout: c.statement, Checked: true, Primary: primary})
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, _, stde
 		return service.UsageErrorf("-redis-url (SLUICE_REDIS_URL): %v", err)
 	}
 	defer stock.Close()
-	heal, err := openHealing(ctx, c)
+	heal, err := openHealing(ctx, c, primary)
 	if err != nil {
 		return err
 	}

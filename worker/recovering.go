@@ -17,9 +17,9 @@ import (
 
 // openUnchecked opens connections that do not ask whether Postgres was compared with the
 // other stores: for whoever compares, and for the schema.
-func openUnchecked(ctx context.Context, c config) (*pgstore.Store, error) {
+func openUnchecked(ctx context.Context, c config, primary *pgstore.Primary) (*pgstore.Store, error) {
 	const conns = 3 // the lock has one
-	return pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: conns, StatementTimeout: c.statement})
+	return pgstore.Open(ctx, pgstore.Config{URL: c.postgresURL, MaxConns: conns, StatementTimeout: c.statement, Primary: primary})
 }
 
 func newRecovery(store *pgstore.Store, stock *redisstock.Client, queue *jetqueue.Queue, registry prometheus.Registerer, log *slog.Logger) *recovery.Recovery {

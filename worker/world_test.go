@@ -74,7 +74,10 @@ type world struct {
 }
 
 // serverURLs are of servers; without a NATS the world gets one of its own.
-type serverURLs struct{ redis, postgres, nats string }
+type serverURLs struct {
+	redis, postgres, nats string
+	replicas              int // of the streams; 0 is 1
+}
 
 func newWorld(t testing.TB, total int64) *world {
 	t.Helper()
@@ -99,7 +102,7 @@ func newWorldOn(t testing.TB, total int64, urls serverURLs) *world {
 	w.queue, err = jetqueue.Connect(ctx, jetqueue.Config{URL: w.natsURL, Name: t.Name(), Log: slog.New(slog.DiscardHandler)})
 	w.must(err)
 	t.Cleanup(w.queue.Close)
-	w.must(w.queue.Ensure(ctx, jetqueue.StreamConfig{MaxBytes: 256 << 20, MaxMessagesPerSale: 100_000, Replicas: 1}))
+	w.must(w.queue.Ensure(ctx, jetqueue.StreamConfig{MaxBytes: 256 << 20, MaxMessagesPerSale: 100_000, Replicas: max(urls.replicas, 1)}))
 	_, err = w.store.Migrate(ctx)
 	w.must(err)
 	w.load(ctx, total)

@@ -28,13 +28,26 @@ func (p *PostgresPair) CutStandby(ctx context.Context) error {
 func (p *PostgresPair) Failover(ctx context.Context) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
-	old, next := p.Primary(), p.Standby()
-	if err := mustRun(next); err != nil {
+	if err := mustRun(p.Standby()); err != nil {
 		return fmt.Errorf("cannot fail over: %w", err)
 	}
-	if err := old.KillAll(); err != nil { // or both would take writes
+	if err := p.Primary().KillAll(); err != nil { // or both would take writes
 		return fmt.Errorf("cannot fail over: the old primary is not fenced: %w", err)
 	}
+	return p.promote(ctx)
+}
+
+// PromoteBeside is Failover by somebody who cannot fence: the old primary, if it runs, goes
+// on, and takes writes as before. With a synchronous standby none of them is acknowledged.
+func (p *PostgresPair) PromoteBeside(ctx context.Context) error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	return p.promote(ctx)
+}
+
+// promote makes the standby the primary, and the other one the standby to be.
+func (p *PostgresPair) promote(ctx context.Context) error {
+	old, next := p.Primary(), p.Standby()
 	if err := run(p.programs.runs(exec.CommandContext(ctx, p.programs.sibling("pg_ctl"), "promote", "--wait", "--pgdata="+next.data))); err != nil {
 		return err
 	}

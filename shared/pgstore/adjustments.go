@@ -253,7 +253,7 @@ func (s *Store) UnfinishedAdjustments(ctx context.Context, limit int, except []s
 		err := row.Scan(append(adjustmentFields(&p.AdjustmentRow), &p.Epoch)...)
 		return p, err
 	}
-	pending, err := read(ctx, s, scan, `
+	pending, err := readDurable(ctx, s, scan, `
 		SELECT a.id, a.sale_id, a.delta, a.state, a.unsold, s.epoch
 		FROM sales s CROSS JOIN LATERAL (
 			SELECT `+adjustmentColumns+`, created_at FROM stock_adjustments

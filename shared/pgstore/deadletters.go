@@ -25,6 +25,9 @@ func (s *Store) Bury(ctx context.Context, u Unreadable) (created bool, err error
 	}
 	err = s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		created, err = letter.insert(ctx, tx)
+		if err == nil && !created { // the hand-over is about to be acknowledged
+			err = awaitStandby(ctx, tx)
+		}
 		return err
 	})
 	if err != nil {

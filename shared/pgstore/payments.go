@@ -37,6 +37,9 @@ func (s *Store) StorePayments(ctx context.Context, events []sale.PaymentEvent) (
 	var done []Storing
 	err := s.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		done, err = storePayments(ctx, tx, canonicalEvents(events))
+		if err == nil && !slices.Contains(done, StoredNew) { // they are about to be acknowledged
+			err = awaitStandby(ctx, tx)
+		}
 		return err
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func scanPendingRelease(row pgx.CollectableRow) (PendingRelease, error) {
 // the others'; those in except are passed over. Retired sales have no tickets:
 // ApplyRetired is for theirs.
 func (s *Store) UnappliedReleases(ctx context.Context, limit int, except []string) ([]PendingRelease, error) {
-	pending, err := read(ctx, s, scanPendingRelease, `
+	pending, err := readDurable(ctx, s, scanPendingRelease, `
 		SELECT `+releaseColumns+`, s.epoch, coalesce(o.holds_slot, false)
 		FROM sales s CROSS JOIN LATERAL (
 			SELECT rid, sale_id, status, reason, give, holder, created_at FROM releases

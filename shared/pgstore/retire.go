@@ -116,7 +116,7 @@ func (s *Store) Unforgotten(ctx context.Context, after time.Duration) ([]sale.En
 }
 
 func (s *Store) retiredEntries(ctx context.Context, condition string, args ...any) ([]sale.Entry, error) {
-	entries, err := read(ctx, s, scanEntry, `
+	entries, err := readDurable(ctx, s, scanEntry, `
 		SELECT `+entryColumns+` FROM sales
 		WHERE forgotten_at IS NULL AND retired AND `+condition+` ORDER BY sale_id`, args...)
 	if err != nil {

@@ -106,5 +106,7 @@ func unlockSession(conn *pgxpool.Conn, key string) {
 func dropConn(conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), unlockTimeout)
 	defer cancel()
-	_ = conn.Hijack().Close(ctx)
+	own := conn.Hijack()
+	forget(own)
+	_ = own.Close(ctx)
 }

@@ -19,6 +19,8 @@ type Settings struct {
 	StandbysHidden    bool // this role may not see in which state standbys are
 	InRecovery        bool // a standby itself
 	Now               time.Time
+
+	Hosts int `db:"-"` // that the URL names
 }
 
 // Settings reads the server's settings.
@@ -32,5 +34,6 @@ func (s *Store) Settings(ctx context.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, fmt.Errorf("cannot read postgres settings: %w", err)
 	}
+	found[0].Hosts = s.hosts
 	return found[0], nil
 }

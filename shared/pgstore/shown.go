@@ -58,7 +58,7 @@ const readUnshown = `
 // state, at most limit of each sale; those in except are passed over. Retired sales
 // have no tickets.
 func (s *Store) Unshown(ctx context.Context, limit int, except []string) ([]Unshown, error) {
-	unshown, err := read(ctx, s, scanUnshown, readUnshown, limit, except)
+	unshown, err := readDurable(ctx, s, scanUnshown, readUnshown, limit, except)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read orders to be shown: %w", err)
 	}

@@ -29,7 +29,7 @@ var (
 
 // Config of a Store. Zero values mean the defaults.
 type Config struct {
-	URL              string        // postgres://…
+	URL              string        // postgres://…; of several hosts the one that takes writes is used
 	MaxConns         int32         // size of the pool, default 8
 	StatementTimeout time.Duration // of one statement, default 5s; a whole call takes at most four times as long
 
@@ -40,10 +40,16 @@ type Config struct {
 	// Checked refuses, with ErrUnchecked, to work with a server process that nobody has
 	// compared with the other stores since it started.
 	Checked bool
+
+	// Primary is what the stores of one process share of a URL of several hosts, so that
+	// each hears at once of a failover that another has met. Nil is one of the store's own.
+	Primary *Primary
 }
 
 const (
 	connectTimeout = 5 * time.Second
+	hostTimeout    = 3 * time.Second // of each host of several
+	pingWithin     = 2 * time.Second // of a connection that was idle: its server may hang
 	closeWithin    = 500 * time.Millisecond
 )
 
@@ -51,6 +57,7 @@ const (
 // use and is closed by who opened it.
 type Store struct {
 	pool         *pgxpool.Pool
+	hosts        int // of the URL
 	callTimeout  time.Duration
 	beforeCommit func(call string) error
 	locks        saleLocks
@@ -72,9 +79,14 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	pc.MaxConns = c.MaxConns
 	pc.ConnConfig.ConnectTimeout = connectTimeout
+	pc.PingTimeout = pingWithin
 	setSession(pc.ConnConfig.RuntimeParams, c.StatementTimeout)
 	if c.Checked {
 		pc.AfterConnect = mustBeCurrent
+	}
+	hosts := hostsOf(pc.ConnConfig)
+	if hosts > 1 {
+		c.Primary.follow(pc)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
@@ -83,7 +95,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.BeforeCommit == nil {
 		c.BeforeCommit = func(string) error { return nil }
 	}
-	return &Store{pool: pool, callTimeout: 4 * c.StatementTimeout, beforeCommit: c.BeforeCommit}, nil
+	return &Store{pool: pool, hosts: hosts, callTimeout: 4 * c.StatementTimeout, beforeCommit: c.BeforeCommit}, nil
 }
 
 // setSession bounds what a connection may hold: a process that stops in the
