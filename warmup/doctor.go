@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -70,14 +71,25 @@ func (s *stores) facts(ctx context.Context, monitors []string) (f doctor.Facts, 
 	if f.NATS, err = s.queue.Settings(ctx); err != nil {
 		return f, err
 	}
+	f.Servers, f.Silent, err = askMonitors(ctx, monitors)
+	return f, err
+}
+
+// askMonitors asks the monitoring of NATS servers. That one is away is a finding; that all are is
+// an error.
+func askMonitors(ctx context.Context, monitors []string) (servers []doctor.NATSServer, silent []error, err error) {
 	for _, base := range monitors {
 		server, err := monitor(ctx, base)
 		if err != nil {
-			return f, err
+			silent = append(silent, err)
+			continue
 		}
-		f.Servers = append(f.Servers, server)
+		servers = append(servers, server)
 	}
-	return f, nil
+	if len(servers) == 0 {
+		return nil, silent, errors.Join(silent...)
+	}
+	return servers, silent, nil
 }
 
 // monitor reads what a NATS server's monitoring says.

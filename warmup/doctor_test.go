@@ -167,3 +167,65 @@ func TestDoctor_ChecksEveryMasterOfAClusterByName(t *testing.T) {
 		}
 	}
 }
+
+// What survives the loss of any one store, and what is said once one of its parts is away.
+func TestDoctor_ReplicatedStoresEarnHA(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("needs real servers, and -short is set")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	must := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	redis, err := devstack.StartRedis(ctx, devstack.Options{RedisArgs: []string{"--min-replicas-to-write", "1", "--repl-diskless-sync-delay", "0"}})
+	must(err)
+	t.Cleanup(func() { _ = redis.Close() })
+	host, port, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(redis.URL(), "redis://"), "/0"), ":")
+	replica, err := devstack.StartRedis(ctx, devstack.Options{RedisArgs: []string{"--replicaof", host, port}})
+	must(err)
+	t.Cleanup(func() { _ = replica.Close() })
+	cluster, err := devstack.StartNATSCluster(ctx, devstack.Options{})
+	must(err)
+	t.Cleanup(func() { _ = cluster.Close() })
+	pair, err := devstack.StartPostgresPair(ctx, devstack.Options{})
+	must(err)
+	t.Cleanup(func() { _ = pair.Close() })
+	b := &bench{t: t, vars: map[string]string{"SLUICE_REDIS_URL": redis.URL(), "SLUICE_NATS_URL": cluster.URL(), "SLUICE_POSTGRES_URL": pair.URL(),
+		"SLUICE_NATS_MONITOR": strings.Join(cluster.Monitors(), ",")}}
+	inTime := func(what string, ok func(out string, err error) bool) {
+		t.Helper()
+		for {
+			out, err := b.try("doctor", "-require", "ha")
+			if ok(out, err) {
+				t.Logf("%s:\n%s", what, out)
+				return
+			}
+			if ctx.Err() != nil {
+				t.Fatalf("%s: %v\n%s", what, err, out)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	says := func(missing string) func(string, error) bool {
+		return func(out string, err error) bool {
+			return err != nil && strings.Contains(out, "level: single\n") && strings.Contains(out, "  "+missing)
+		}
+	}
+	b.run("migrate")
+	inTime("one replica", says("nats SLUICE_ORDERS replicas"))
+	b.run("migrate", "-stream-replicas", "3")
+	inTime("everything", func(out string, err error) bool { return err == nil && strings.Contains(out, "level: ha\n") })
+	must(pair.Standby().Kill())
+	inTime("no standby", says("postgres standbys"))
+	must(pair.Standby().Restart(ctx))
+	inTime("the standby is back", func(_ string, err error) bool { return err == nil })
+	must(cluster.Servers()[0].Kill())
+	inTime("a NATS server is away", func(out string, err error) bool {
+		return err != nil && strings.Count(out, "FAIL    3, 2 in step") == 3 && strings.Contains(out, "  nats sync_interval: start that server")
+	})
+}

@@ -27,9 +27,9 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&f.postgresURL, "postgres-url", "", "Postgres `url`")
+	fs.StringVar(&f.postgresURL, "postgres-url", "", "Postgres `url`; several hosts, as in postgres://user@a:5432,b:5432/db, are a primary and its standbys")
 	fs.StringVar(&f.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`: "+redisstock.URLForms)
-	fs.StringVar(&f.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`")
+	fs.StringVar(&f.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`; those of several servers of a cluster are separated by commas")
 	fs.DurationVar(&f.timeout, "timeout", time.Minute, "of the whole command")
 }
 

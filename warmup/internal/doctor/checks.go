@@ -98,7 +98,15 @@ func natsChecks(f Facts) []Check {
 			Check{Store: storeNATS, Name: s.Name + " replicas", Level: HA, Pass: s.InStep >= 3, Found: fmt.Sprintf("%d, %d in step", s.Replicas, s.InStep),
 				Missing: "run a cluster of three servers, and warmup migrate -stream-replicas 3"})
 	}
-	return append(checks, syncCheck(f))
+	return append(checks, syncCheck(f), Check{Store: storeNATS, Name: "servers", Pass: true, Found: named(n.Known)})
+}
+
+// named is a remark: whether one address leads to every server nobody here can know.
+func named(servers int) string {
+	if servers == 1 {
+		return "1 in the URL; name all of a cluster, unless this address follows the one that is up"
+	}
+	return fmt.Sprintf("%d in the URL", servers)
 }
 
 func storage(s jetqueue.StreamSettings) string {
@@ -125,6 +133,9 @@ func syncCheck(f Facts) Check {
 			c.Pass, c.Found = false, "not always on server "+server.Name
 		}
 	}
+	if c.Pass && len(f.Silent) > 0 {
+		c.Pass, c.Found, c.Missing = false, unknown+": "+f.Silent[0].Error(), "start that server, or see why its monitoring does not answer"
+	}
 	for _, s := range f.NATS.Streams {
 		for _, name := range s.Servers {
 			if c.Pass && !seen[name] {
@@ -145,6 +156,7 @@ func postgresChecks(f Facts) []Check {
 	}
 	return []Check{
 		{Store: storePostgres, Name: "version", Level: Dev, Pass: p.Version >= 150000, Found: strconv.Itoa(p.Version / 10000), Missing: "run PostgreSQL 15 or newer"},
+		{Store: storePostgres, Name: "servers", Pass: true, Found: named(p.Hosts)},
 		{Store: storePostgres, Name: "primary", Level: Dev, Pass: !p.InRecovery, Found: yesNo(!p.InRecovery), Missing: "name the primary: this is a standby"},
 		{Store: storePostgres, Name: "migrations", Level: Dev, Pass: f.Schema == nil, Found: orError(f.Schema, "applied"), Missing: "run warmup migrate"},
 		{Store: storePostgres, Name: "fsync", Level: Single, Pass: p.Fsync == "on", Found: p.Fsync, Missing: "set fsync = on"},

@@ -46,6 +46,7 @@ type Facts struct {
 	Scripts  error                 // why scripts cannot be loaded and run, nil when they can
 	NATS     jetqueue.Settings
 	Servers  []NATSServer // as their monitoring says; empty when nobody said where that is
+	Silent   []error      // why others' monitoring says nothing
 	Postgres pgstore.Settings
 	Schema   error                    // why the schema does not fit this binary, nil when it does
 	Skew     map[string]time.Duration // of a store's clock against this one, by store

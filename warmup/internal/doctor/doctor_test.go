@@ -98,6 +98,7 @@ func TestExamine_EverySettingCountsForItsLevel(t *testing.T) {
 		"one copy":                     {func(f *Facts) { f.NATS.Streams[0].InStep = 1 }, Single},
 		"nobody says about sync":       {func(f *Facts) { f.Servers = nil }, Dev},
 		"one server does not sync":     {func(f *Facts) { f.Servers[1].SyncAlways = false }, Dev},
+		"one server is silent":         {func(f *Facts) { f.Silent = []error{errors.New("a does not answer")} }, Dev},
 		"one server is not named":      {func(f *Facts) { f.Servers = f.Servers[:2] }, Dev},
 		"old postgres":                 {func(f *Facts) { f.Postgres.Version = 140010 }, None},
 		"a standby":                    {func(f *Facts) { f.Postgres.InRecovery = true }, None},
