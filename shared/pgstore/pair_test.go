@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -177,6 +178,11 @@ func TestPair_ReplacedPrimaryIsLeftAndNotUsedAgain(t *testing.T) {
 	orders.goOn(t, "on the other server")
 	mustPair(t, old.Thaw())
 	orders.goOn(t, "beside the old primary")
+	const nobody = ",127.0.0.1:1/" // two hosts, of which the old primary alone answers
+	late := openPair(t, Config{URL: strings.Replace(old.URL(), "/postgres?", nobody+"postgres?", 1), Primary: primary})
+	if err := late.Ping(ctx); !errors.Is(err, ErrReplaced) {
+		t.Errorf("asked for the old primary: %v", err)
+	}
 	primaryURL := pair.Primary().URL()
 	for range 20 {
 		if conn, err := pgx.Connect(ctx, old.URL()); err != nil { // it is there, and would take writes
