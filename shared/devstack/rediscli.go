@@ -100,7 +100,7 @@ func until(ctx context.Context, ask func() error) error {
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)
-		case <-time.After(probeEvery):
+		case <-time.After(5 * probeEvery): // each asks with processes of its own
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (d *SmallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
 
 // Close unmounts the disk, with all that is on it. Its servers must have ended.
 func (d *SmallDisk) Close() error {
-	return errors.Join(run(exec.Command("umount", d.dir)), os.Remove(d.dir))
+	return errors.Join(run(unmount(d.dir)), os.Remove(d.dir))
 }
 
 // mountNeeds names what is missing to mount anything.
@@ -83,7 +83,7 @@ func mountNeeds() error {
 func mountPoint(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, os.ErrExist) {
-		_ = exec.Command("umount", dir).Run() // nothing may be mounted there
+		_ = unmount(dir).Run() // nothing may be mounted there
 		err = errors.Join(os.Remove(dir), os.Mkdir(dir, 0o755))
 	}
 	if err != nil {
@@ -91,3 +91,7 @@ func mountPoint(dir string) error {
 	}
 	return nil
 }
+
+// unmount takes a disk from its place at once, and from memory once nobody has a file of it
+// open: a process that is being forked has those of its parent, for a moment.
+func unmount(dir string) *exec.Cmd { return exec.Command("umount", "--lazy", dir) }
