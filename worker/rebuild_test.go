@@ -143,12 +143,13 @@ func TestRebuild_TwoAtOnceDoNoHarm(t *testing.T) {
 	sold := w.decided(20)
 	ctx, cancel := context.WithCancel(t.Context())
 	breaking := make(chan int, 1)
+	breakLocks := `SELECT count(pg_terminate_backend(pid)) FROM pg_locks
+		WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND
+		(classid::bigint << 32 | objid::bigint) = hashtextextended('sluice/sale/' || current_schema() || '/` + w.entry.ID + `', 0)`
 	go func() {
 		broken := 0
 		for ctx.Err() == nil {
-			broken += w.count(`SELECT count(pg_terminate_backend(pid)) FROM pg_locks
-				WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND
-				(classid::bigint << 32 | objid::bigint) = hashtextextended('sluice/sale/' || current_schema() || '/` + w.entry.ID + `', 0)`)
+			broken += w.count(breakLocks)
 			time.Sleep(50 * time.Millisecond)
 		}
 		breaking <- broken
