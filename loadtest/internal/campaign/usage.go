@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/loadtest/internal/stack"
 	"sluice/loadtest/internal/usage"
 )
 
@@ -60,7 +61,9 @@ func (r *run) stack() (pids []int) {
 	for _, w := range r.Stack.Workers {
 		pids = append(pids, w.PID)
 	}
-	pids = append(pids, r.Stack.Redis.PID, r.Stack.NATS.PID, r.Stack.Postgres.PID)
+	for _, store := range []stack.StoreInfo{r.Stack.Redis, r.Stack.NATS, r.Stack.Postgres} {
+		pids = append(pids, store.PIDs()...)
+	}
 	return slices.DeleteFunc(pids, func(pid int) bool { return pid == 0 })
 }
 

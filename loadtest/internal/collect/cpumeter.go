@@ -36,8 +36,16 @@ func (w Watched) processes() []running {
 	for i, worker := range info.Workers {
 		all = append(all, running{name: fmt.Sprintf("worker-%d", i), pid: worker.PID})
 	}
-	all = append(all, running{name: "redis", pid: info.Redis.PID}, running{name: "nats", pid: info.NATS.PID},
-		running{name: "postgres", pid: info.Postgres.PID, family: true}, running{name: report.ToolProcess, pid: os.Getpid()})
+	for _, pid := range info.Redis.PIDs() {
+		all = append(all, running{name: "redis", pid: pid})
+	}
+	for _, pid := range info.NATS.PIDs() {
+		all = append(all, running{name: "nats", pid: pid})
+	}
+	for _, pid := range info.Postgres.PIDs() {
+		all = append(all, running{name: "postgres", pid: pid, family: true})
+	}
+	all = append(all, running{name: report.ToolProcess, pid: os.Getpid()})
 	if w.Tools != nil {
 		for _, pid := range w.Tools() {
 			all = append(all, running{name: report.ToolProcess, pid: pid})

@@ -15,7 +15,7 @@ func (s *Stack) announce() error {
 	if !s.announced {
 		return nil
 	}
-	return s.Info().write(s.config.OutDir, s.ticketKey, s.monitor.Addr())
+	return s.Info().write(s.config.OutDir, s.ticketKey, s.natsMonitors())
 }
 
 // withdraw removes the announcement; without the lock it is somebody else's.

@@ -35,6 +35,11 @@ type Config struct {
 	// NATSMonitor, is not asked of it.
 	Stores devstack.Options
 
+	// Cluster has the stores be as level ha wants them: a Redis Cluster of three masters
+	// with a replica each, three nats-servers and streams of three replicas, and a Postgres
+	// primary with a synchronous standby that takes its place when it is gone.
+	Cluster bool
+
 	// RedisReplica has Redis followed by a replica, through the proxy RedisReplica.
 	RedisReplica bool
 
@@ -61,6 +66,9 @@ func (c Config) check() error {
 	}
 	if c.Workers < 1 || c.Workers > maxProcesses {
 		return fmt.Errorf("cannot run %d workers: -workers must be 1 to %d", c.Workers, maxProcesses)
+	}
+	if c.Cluster && (c.RedisReplica || len(c.Proxied)+len(c.Apart) > 0 || c.Stores.NATSStore != "") {
+		return fmt.Errorf("cannot run clustered stores behind proxies, with a replica of one Redis, or on a disk of their own")
 	}
 	if c.SalesFile == "" {
 		return fmt.Errorf("-sales is missing: name the file with the sales to open")

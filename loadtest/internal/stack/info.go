@@ -41,9 +41,13 @@ type WorkerInfo struct {
 
 // StoreInfo is one store, with the URL its clients connect to.
 type StoreInfo struct {
-	URL string `json:"url"`
-	PID int    `json:"pid"`
+	URL    string `json:"url"`
+	PID    int    `json:"pid"`              // of its first server; of Postgres, of the primary
+	Others []int  `json:"others,omitempty"` // the pids of a cluster's other servers
 }
+
+// PIDs are those of all servers of the store.
+func (s StoreInfo) PIDs() []int { return append([]int{s.PID}, s.Others...) }
 
 // ReadInfo reads the announcement at path.
 func ReadInfo(path string) (Info, error) {
@@ -103,22 +107,22 @@ const EnvFile = "env"
 
 // write replaces the announcement in dir at once: a reader sees the old one or the
 // new one. It holds secrets, so it is for this user only.
-func (i Info) write(dir, ticketKey, natsMonitor string) error {
+func (i Info) write(dir, ticketKey, natsMonitors string) error {
 	content, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("cannot announce the stack: %w", err)
 	}
-	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv(ticketKey, natsMonitor)); err != nil {
+	if err := replace(filepath.Join(dir, EnvFile), i.shellEnv(ticketKey, natsMonitors)); err != nil {
 		return err
 	}
 	return replace(filepath.Join(dir, InfoFile), append(content, '\n'))
 }
 
-func (i Info) shellEnv(ticketKey, natsMonitor string) []byte {
+func (i Info) shellEnv(ticketKey, natsMonitors string) []byte {
 	var text []byte
 	for _, variable := range append(i.warmupEnv(), "SLUICE_TICKET_KEY="+ticketKey, "SLUICE_ADMIN_TOKEN="+i.Secrets.AdminToken,
 		"SLUICE_WEBHOOK_KEY="+i.Secrets.Webhook, "MERCHANT_KEY="+i.Secrets.MerchantKey,
-		"SLUICE_NATS_MONITOR=http://"+natsMonitor, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
+		"SLUICE_NATS_MONITOR="+natsMonitors, "GATEWAY_OPS="+i.Gateways[0].OpsURL, "WORKER_OPS="+i.Workers[0].AdminURL,
 		"GATEWAY="+i.Gateways[0].URL, "WORKER="+i.Workers[0].URL, "ADMIN="+i.Workers[0].AdminURL+"/admin/v1", "WORKER_PID="+strconv.Itoa(i.Workers[0].PID)) {
 		name, value, _ := strings.Cut(variable, "=")
 		text = fmt.Appendf(text, "export %s='%s'\n", name, value)

@@ -70,14 +70,9 @@ func ended(m interface{ Exited() <-chan struct{} }) bool {
 }
 
 func (s *Stack) store(name string) (*devstack.Server, error) {
-	switch name {
-	case "redis":
-		return s.stores.Redis, nil
-	case "nats":
-		return s.stores.NATS, nil
-	case "postgres":
-		return s.stores.Postgres, nil
-	default:
-		return nil, fmt.Errorf("the stack has no store %q", name)
+	server, ok := s.stores.servers()[name]
+	if !ok {
+		return nil, fmt.Errorf("the stack has no store %q that is one server", name)
 	}
+	return server, nil
 }

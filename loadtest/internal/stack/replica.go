@@ -19,7 +19,7 @@ func (s *Stack) startReplica(ctx context.Context) (err error) {
 	if !s.config.RedisReplica {
 		return nil
 	}
-	link, url, err := faultproxy.StartFor(s.stores.Redis.URL())
+	link, url, err := faultproxy.StartFor(s.stores.one.Redis.URL())
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (s *Stack) startReplica(ctx context.Context) (err error) {
 func (s *Stack) awaitReplica(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	client, err := redisstock.Open(redisstock.Config{URL: s.stores.Redis.URL()})
+	client, err := redisstock.Open(redisstock.Config{URL: s.stores.one.Redis.URL()})
 	if err != nil {
 		return err
 	}

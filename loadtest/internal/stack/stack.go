@@ -28,7 +28,7 @@ type Stack struct {
 	config    Config
 	log       *slog.Logger
 	lock      *os.File // on OutDir: one stack there at a time
-	stores    *devstack.Stack
+	stores    engines
 	replica   *devstack.Server // of Redis, if there is to be one
 	monitor   *devstack.Port   // of nats-server, which says only there what doctor asks
 	secrets   Secrets
@@ -50,7 +50,7 @@ type Stack struct {
 // stack.json written. ctx bounds the start only. On an error nothing is left running.
 func Start(ctx context.Context, config Config) (*Stack, error) {
 	s := &Stack{config: config, log: config.Log, secrets: newSecrets(), ticketKey: newSecret(), stop: func() {},
-		repairs: map[string]*sync.Mutex{"redis": {}, "nats": {}, "postgres": {}}}
+		repairs: make(map[string]*sync.Mutex)}
 	for i := range maxProcesses {
 		s.repairs[childName("gateway", i)], s.repairs[childName("worker", i)] = new(sync.Mutex), new(sync.Mutex)
 	}
@@ -76,13 +76,11 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := newLogDir(s.logDir()); err != nil {
 		return err
 	}
-	if s.monitor, err = devstack.ReservePort(); err != nil {
+	if err := s.startStores(ctx); err != nil {
 		return err
 	}
-	options := s.config.Stores
-	options.BinDir, options.Log, options.NATSMonitor = s.config.BinDir, s.log, s.monitor.Addr()
-	if s.stores, err = devstack.Start(ctx, options); err != nil {
-		return err
+	for name := range s.stores.servers() {
+		s.repairs[name] = new(sync.Mutex)
 	}
 	if err := s.startProxies(); err != nil {
 		return err
@@ -90,7 +88,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.startReplica(ctx); err != nil { // Redis may refuse to write without
 		return err
 	}
-	if err := s.warmup(ctx, "migrate"); err != nil {
+	if err := s.warmup(ctx, s.migration()...); err != nil {
 		return err
 	}
 	// A stack for trying things and for measuring: its sales are as large as one likes.
@@ -121,6 +119,15 @@ func (s *Stack) superviseAll(ctx context.Context) {
 	for name, m := range s.members() {
 		s.watch(name, m)
 	}
+	s.superviseStores(ctx)
+}
+
+// migration is the command that makes the schema and the streams.
+func (s *Stack) migration() []string {
+	if s.config.Cluster {
+		return []string{"migrate", "-stream-replicas", "3"}
+	}
+	return []string{"migrate"}
 }
 
 // Close stops everything, gateways before workers before stores, and removes
@@ -134,9 +141,7 @@ func (s *Stack) Close() error {
 	if s.replica != nil {
 		errs = append(errs, s.replica.Close())
 	}
-	if s.stores != nil {
-		errs = append(errs, s.stores.Close())
-	}
+	errs = append(errs, s.stores.close())
 	if s.monitor != nil {
 		errs = append(errs, s.monitor.Release())
 	}
@@ -157,7 +162,7 @@ func closeAll(children []*child) error {
 }
 
 // Kill sends SIGKILL to a process and returns when its successor is ready. The role
-// is gateway, worker, redis, nats or postgres; stores have index 0.
+// is gateway, worker, redis, nats or postgres, or one server of a cluster such as nats-1; stores have index 0.
 func (s *Stack) Kill(ctx context.Context, role string, index int) error {
 	name := role
 	if role == "gateway" || role == "worker" {
@@ -185,11 +190,9 @@ func (s *Stack) Kill(ctx context.Context, role string, index int) error {
 // Info says where everything is now.
 func (s *Stack) Info() Info {
 	info := Info{
-		Gateways: []GatewayInfo{}, Workers: []WorkerInfo{}, Secrets: s.secrets, Dir: s.stores.Dir(),
-		Redis:    StoreInfo{URL: s.stores.Redis.URL(), PID: s.stores.Redis.PID()},
-		NATS:     StoreInfo{URL: s.stores.NATS.URL(), PID: s.stores.NATS.PID()},
-		Postgres: StoreInfo{URL: s.stores.Postgres.URL(), PID: s.stores.Postgres.PID()},
+		Gateways: []GatewayInfo{}, Workers: []WorkerInfo{}, Secrets: s.secrets, Dir: s.stores.dir(),
 	}
+	info.Redis, info.NATS, info.Postgres = s.stores.infos()
 	for _, c := range s.allGateways() {
 		info.Gateways = append(info.Gateways, GatewayInfo{URL: c.url(), OpsURL: c.opsURL(), PID: c.PID()})
 	}
@@ -201,7 +204,10 @@ func (s *Stack) Info() Info {
 
 // members returns all that is supervised, by name.
 func (s *Stack) members() map[string]member {
-	members := map[string]member{"redis": s.stores.Redis, "nats": s.stores.NATS, "postgres": s.stores.Postgres}
+	members := make(map[string]member)
+	for name, server := range s.stores.servers() {
+		members[name] = server
+	}
 	for _, children := range [][]*child{s.allGateways(), s.allWorkers()} {
 		for _, c := range children {
 			members[c.name] = c

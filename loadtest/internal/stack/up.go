@@ -41,6 +41,7 @@ func parseUp(args []string, getenv func(string) string) (Config, error) {
 	fs := flag.NewFlagSet("loadtest up", flag.ContinueOnError)
 	fs.IntVar(&config.Gateways, "gateways", 2, "how many gateways to run")
 	fs.IntVar(&config.Workers, "workers", 1, "how many workers to run")
+	fs.BoolVar(&config.Cluster, "cluster", false, "stores that survive the loss of any one server: Redis of 3 masters and 3 replicas, 3 NATS, Postgres with a standby")
 	fs.StringVar(&config.SalesFile, "sales", "", "`file` with the sales to open, for warmup apply")
 	fs.StringVar(&config.OutDir, "out", filepath.Join("out", "up"), "`directory` for stack.json and logs")
 	fs.StringVar(&config.BinDir, "bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
