@@ -10,11 +10,12 @@ PROGRAMS := ./gateway ./worker ./warmup ./loadtest
 SALES    ?= docs/sales.yaml
 GATEWAYS ?= 2
 WORKERS  ?= 1
+CLUSTER  ?=
 
-.PHONY: help setup build build-race demo benchmarks test long up attack bench calibrate capacity pace slow chaos matrix mutants soak compare lint release reproducible clean
+.PHONY: help setup build build-race demo cluster-demo cluster-chaos cluster-matrix benchmarks test long up attack bench calibrate capacity pace slow chaos matrix mutants soak compare lint release reproducible clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what is missing: redis-server, Postgres, HAProxy, a C compiler, Chromium, nats-server and promtool in bin/
 	@scripts/setup.sh $(NATS_SERVER_VERSION)
@@ -32,8 +33,11 @@ build-race:
 demo: setup build ## Run a whole flash sale on real servers, and audit it
 	bin/loadtest demo
 
-up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKERS=1 SALES=file)
-	bin/loadtest up -gateways $(GATEWAYS) -workers $(WORKERS) -sales $(SALES)
+cluster-demo: setup build ## The demo on clustered stores, then with a server of each killed in turn, into out/cluster-demo
+	bin/loadtest cluster-demo
+
+up: setup build ## Run a stack in the foreground until Ctrl-C (GATEWAYS=2 WORKERS=1 SALES=file CLUSTER=1)
+	bin/loadtest up -gateways $(GATEWAYS) -workers $(WORKERS) -sales $(SALES) $(if $(CLUSTER),-cluster)
 
 attack: setup build ## Send what looks like a sale to a stack, and audit it, into out/attack
 	bin/loadtest attack
@@ -58,6 +62,12 @@ chaos: setup build ## Break running sales row by row of the matrix of faults, wi
 
 matrix: build ## Put what the last make chaos found into docs/reliability.md
 	bin/loadtest matrix -into docs/reliability.md
+
+cluster-chaos: setup build ## The rows of the matrix that need clustered stores, with three seeds, into out/cluster-chaos
+	bin/loadtest chaos -cluster -seeds 3
+
+cluster-matrix: build ## Put what the last make cluster-chaos found into docs/reliability.md
+	bin/loadtest matrix -cluster -into docs/reliability.md
 
 mutants: setup build ## Take protections away, one at a time, and see that a row of the matrix notices, into out/mutants
 	bin/loadtest mutants

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,7 +21,8 @@ import (
 // chaosCommand breaks running sales in every way of the matrix and judges what became of them.
 func chaosCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("chaos", flag.ContinueOnError)
-	out := fs.String("out", filepath.Join("out", "chaos"), "`directory` of report.json, report.html, sales files and logs")
+	cluster := fs.Bool("cluster", false, "the rows whose stores are clusters, with four gateways and four workers, instead of the others")
+	out := fs.String("out", "", "`directory` of report.json, report.html, sales files and logs (default out/chaos, with -cluster out/cluster-chaos)")
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
 	src := fs.String("src", ".", "`directory` of Sluice's sources, a clone: rows that need programs without a protection, or older ones, build them from there")
 	only := fs.String("only", "", "the `rows` to run, by number or name, separated by commas; all if empty")
@@ -32,10 +34,15 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}
+	*out = cmp.Or(*out, chaosOut(*cluster))
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	rows, err := chosen(*only, *except, *short)
+	all := chaos.Rows()
+	if *cluster {
+		all = chaos.ClusterRows()
+	}
+	rows, err := chosen(all, *only, *except, *short)
 	if err != nil {
 		return err
 	}
@@ -50,8 +57,27 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 		c.Seeds = append(c.Seeds, *seed+uint64(i))
 	}
 	faults, err := chaos.Run(ctx, c, stdout)
-	rep := report.Report{Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short}}
+	rep := report.Report{Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short, "cluster": *cluster}}
 	rep.Verdict.Pass = true
+	adopt(&rep, faults)
+	if err != nil {
+		rep.Fail("scenario", "%v", err)
+	}
+	return errors.Join(err, conclude(rep, *out, stdout, func(w io.Writer) error {
+		return errors.Join(rep.PrintFaults(w), rep.PrintPauses(w), rep.PrintVerdict(w))
+	}))
+}
+
+// chaosOut is where chaos writes if it is not told.
+func chaosOut(cluster bool) string {
+	if cluster {
+		return filepath.Join("out", "cluster-chaos")
+	}
+	return filepath.Join("out", "chaos")
+}
+
+// adopt has what rounds found be violations of the report.
+func adopt(rep *report.Report, faults []report.Fault) {
 	for _, f := range faults {
 		if f.NotRun != "" {
 			rep.Fail("scenario", "row %s, seed %d, was not run: %s", f.Row, f.Seed, f.NotRun)
@@ -60,15 +86,10 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 			rep.Fail(v.Invariant, "row %s, seed %d: %s", f.Row, f.Seed, v.Detail)
 		}
 	}
-	if err != nil {
-		rep.Fail("scenario", "%v", err)
-	}
-	return errors.Join(err, conclude(rep, *out, stdout, func(w io.Writer) error { return errors.Join(rep.PrintFaults(w), rep.PrintVerdict(w)) }))
 }
 
-// chosen are the rows that were asked for.
-func chosen(only, except string, short bool) ([]chaos.Row, error) {
-	all := chaos.Rows()
+// chosen are the rows of all that were asked for.
+func chosen(all []chaos.Row, only, except string, short bool) ([]chaos.Row, error) {
 	wanted, err := named("only", only, all)
 	if err != nil {
 		return nil, err
@@ -77,7 +98,7 @@ func chosen(only, except string, short bool) ([]chaos.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(row chaos.Row) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(row chaos.Row) bool {
 		return len(wanted) > 0 && !wanted[row.ID] || unwanted[row.ID] || short && !row.Short
 	}), nil
 }
@@ -91,7 +112,7 @@ func named(flag, list string, all []chaos.Row) (map[string]bool, error) {
 		}
 		i := slices.IndexFunc(all, func(row chaos.Row) bool { return row.ID == name || row.Name == name })
 		if i < 0 {
-			return nil, service.UsageErrorf("-%s (%s) names no row %q: -list shows them", flag, service.Variable(flag), name)
+			return nil, service.UsageErrorf("-%s (%s) names no row %q: -list shows them, and -cluster -list the others", flag, service.Variable(flag), name)
 		}
 		numbers[all[i].ID] = true
 	}

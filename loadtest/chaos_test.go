@@ -70,6 +70,26 @@ func TestChaos_LeavesRowsOut(t *testing.T) {
 	}
 }
 
+func TestChaos_RowsOfClustersAreApart(t *testing.T) {
+	t.Parallel()
+	list := func(args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		must(t, run(t.Context(), append([]string{"chaos", "-list"}, args...), func(string) string { return "" }, &out, &out))
+		return out.String()
+	}
+	names := make(map[string]bool)
+	for _, row := range append(chaos.Rows(), chaos.ClusterRows()...) {
+		if names[row.ID] || names[row.Name] {
+			t.Errorf("row %s %s has the number or name of another", row.ID, row.Name)
+		}
+		names[row.ID], names[row.Name] = true, true
+	}
+	if plain, cluster := list(), list("-cluster"); strings.Contains(plain, "slot-moves") || !strings.Contains(cluster, "\n37   slot-moves") || strings.Contains(cluster, "redis-restarts-empty") {
+		t.Errorf("without -cluster:\n%s\nwith it:\n%s", plain, cluster)
+	}
+}
+
 func TestChaos_ListsItsRows(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -40,16 +40,33 @@ func demoCommand(ctx context.Context, args []string, getenv func(string) string,
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
-	rep, err := demonstrate(ctx, *out, *bin, log, stdout)
+	rep, err := demonstrate(ctx, plainDemo(*out, *bin, log), stdout)
 	if err != nil {
 		return err
 	}
 	return conclude(rep, *out, stdout, func(w io.Writer) error { return demo.Print(w, rep) })
 }
 
+// staging is the stack of a demonstration.
+type staging struct {
+	stack  stack.Config // without its sales file
+	words  string       // what it is made of
+	starts []time.Duration
+
+	// after, if there is one, goes on with the stack when the sale is over.
+	after func(ctx context.Context, s *stack.Stack, stores *collect.Stores, rep *report.Report) error
+}
+
+func plainDemo(out, bin string, log *slog.Logger) staging {
+	return staging{
+		stack: stack.Config{Gateways: demoGateways, Workers: 1, OutDir: out, BinDir: bin, Log: log},
+		words: fmt.Sprintf("Redis, NATS, Postgres, %d gateways and a worker", demoGateways), starts: demoStarts[:],
+	}
+}
+
 // demonstrate runs the demonstration between the start of a stack and its end.
-func demonstrate(ctx context.Context, out, bin string, log *slog.Logger, stdout io.Writer) (rep report.Report, err error) {
-	running, opensAt, err := startForSale(ctx, out, bin, log, stdout)
+func demonstrate(ctx context.Context, on staging, stdout io.Writer) (rep report.Report, err error) {
+	running, opensAt, err := on.startForSale(ctx, stdout)
 	if err != nil {
 		return rep, err
 	}
@@ -59,7 +76,7 @@ func demonstrate(ctx context.Context, out, bin string, log *slog.Logger, stdout 
 		}
 	}()
 	info := running.Info()
-	stores, err := collect.Open(ctx, storeURLs(info), log)
+	stores, err := collect.Open(ctx, storeURLs(info), on.stack.Log)
 	if err != nil {
 		return rep, err
 	}
@@ -71,20 +88,27 @@ func demonstrate(ctx context.Context, out, bin string, log *slog.Logger, stdout 
 	for _, g := range info.Gateways {
 		target.Gateways = append(target.Gateways, demo.Gateway{URL: g.URL, OpsURL: g.OpsURL})
 	}
-	return demo.Run(ctx, target, stdout)
+	rep, err = demo.Run(ctx, target, stdout)
+	if err != nil || on.after == nil {
+		return rep, err
+	}
+	err = on.after(ctx, running, stores, &rep)
+	return rep, err
 }
 
 // startForSale starts a stack whose sale opens once the first buyers had the time
 // to come too early. A start that takes longer is done again with more time.
-func startForSale(ctx context.Context, out, bin string, log *slog.Logger, stdout io.Writer) (*stack.Stack, time.Time, error) {
-	for _, patience := range demoStarts {
-		fmt.Fprintf(stdout, "starting Redis, NATS, Postgres, %d gateways and a worker\n", demoGateways) // a lost line of progress changes nothing
+func (on staging) startForSale(ctx context.Context, stdout io.Writer) (*stack.Stack, time.Time, error) {
+	config := on.stack
+	for _, patience := range on.starts {
+		fmt.Fprintf(stdout, "starting %s\n", on.words) // a lost line of progress changes nothing
 		opensAt := time.Now().Add(patience + demo.Lead()).Truncate(time.Millisecond)
-		sales, err := writeSales(out, demoSales(opensAt))
+		sales, err := writeSales(config.OutDir, demoSales(opensAt))
 		if err != nil {
 			return nil, opensAt, err
 		}
-		running, err := stack.Start(ctx, stack.Config{Gateways: demoGateways, Workers: 1, SalesFile: sales, OutDir: out, BinDir: bin, Log: log})
+		config.SalesFile = sales
+		running, err := stack.Start(ctx, config)
 		if err != nil {
 			return nil, opensAt, err
 		}
@@ -95,7 +119,7 @@ func startForSale(ctx context.Context, out, bin string, log *slog.Logger, stdout
 			return nil, opensAt, err
 		}
 	}
-	return nil, time.Time{}, fmt.Errorf("cannot start a stack within %s", demoStarts[len(demoStarts)-1])
+	return nil, time.Time{}, fmt.Errorf("cannot start a stack within %s", on.starts[len(on.starts)-1])
 }
 
 // demoSales is the demonstration's sales file.

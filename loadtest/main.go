@@ -30,6 +30,7 @@ func commands() []command {
 	return []command{
 		{"up", "a stack in the foreground", stack.Up},
 		{"demo", "one whole flash sale, judged", demoCommand},
+		{"cluster-demo", "the same on clustered stores, then with a server of each killed", clusterDemoCommand},
 		{"attack", "load that looks like a sale, and what became of it", attackCommand},
 		{"calibrate", "how many attempts a second a stack bears, and the limits to set", calibrateCommand},
 		{"capacity", "what operations cost, and how many processes a sale takes", capacityCommand},

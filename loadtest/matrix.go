@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -17,16 +18,21 @@ import (
 // marks are lines of a document between which stands what a run found.
 type marks struct{ begins, ends string }
 
-var matrixMarks = marks{"<!-- matrix: make matrix -->\n", "<!-- /matrix -->\n"}
+var (
+	matrixMarks        = marks{"<!-- matrix: make matrix -->\n", "<!-- /matrix -->\n"}
+	clusterMatrixMarks = marks{"<!-- matrix: make cluster-matrix -->\n", "<!-- /cluster matrix -->\n"}
+)
 
 // matrixCommand prints what a run of chaos found as a table in Markdown, or puts it into a document.
 func matrixCommand(_ context.Context, args []string, getenv func(string) string, stdout, _ io.Writer) error {
 	fs := flag.NewFlagSet("matrix", flag.ContinueOnError)
-	from := fs.String("report", filepath.Join("out", "chaos", "report.json"), "`file` that loadtest chaos wrote")
+	cluster := fs.Bool("cluster", false, "of chaos -cluster, between marks of its own")
+	from := fs.String("report", "", "`file` that loadtest chaos wrote (default out/chaos/report.json, with -cluster out/cluster-chaos/report.json)")
 	into := fs.String("into", "", "`file` in Markdown to put the table into, between its marks; printed if empty")
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return err
 	}
+	*from = cmp.Or(*from, filepath.Join(chaosOut(*cluster), "report.json"))
 	content, err := os.ReadFile(*from)
 	if err != nil {
 		return service.UsageErrorf("-report (SLUICE_REPORT): run loadtest chaos first: %v", err)
@@ -45,6 +51,9 @@ func matrixCommand(_ context.Context, args []string, getenv func(string) string,
 	if *into == "" {
 		_, err := stdout.Write(table.Bytes())
 		return err
+	}
+	if *cluster {
+		return clusterMatrixMarks.put(*into, table.Bytes())
 	}
 	return matrixMarks.put(*into, table.Bytes())
 }

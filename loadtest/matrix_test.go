@@ -67,6 +67,22 @@ func TestMatrix_ReplacesWhatStandsBetweenTheMarks(t *testing.T) {
 	}
 }
 
+func TestMatrix_OfClustersHasMarksOfItsOwn(t *testing.T) {
+	t.Parallel()
+	document := filepath.Join(t.TempDir(), "d.md")
+	must(t, os.WriteFile(document, []byte(matrixMarks.begins+"old\n"+matrixMarks.ends+clusterMatrixMarks.begins+clusterMatrixMarks.ends), 0o600))
+	from := brokenReport(t)
+	table, err := matrix(t, "-report", from)
+	must(t, err)
+	_, err = matrix(t, "-cluster", "-report", from, "-into", document)
+	must(t, err)
+	got, err := os.ReadFile(document)
+	must(t, err)
+	if want := matrixMarks.begins + "old\n" + matrixMarks.ends + clusterMatrixMarks.begins + table + clusterMatrixMarks.ends; string(got) != want {
+		t.Errorf("the document is\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestMatrix_SaysWhatToDoWithoutARunOrMarks(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "d.md")

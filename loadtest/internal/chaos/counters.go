@@ -13,7 +13,7 @@ func (r *Round) ofWorkers(ctx context.Context, name string) (float64, error) {
 
 // ofWorkersWhere is ofWorkers where a label has a value.
 func (r *Round) ofWorkersWhere(ctx context.Context, name, label, value string) (sum float64, err error) {
-	for i := range workers {
+	for i := range r.workers() {
 		n, err := collect.ReadCounter(ctx, r.stack.Info().Workers[i].AdminURL, name, label, value)
 		if err != nil {
 			return sum, err

@@ -51,6 +51,7 @@ type load struct {
 	outcomes  map[string]int       // of attempts
 	waiting   map[string]time.Time // by reservation without outcome, when its attempt was sent
 	accepts   map[int]time.Time    // by gateway, when its newest attempt that was answered 202 was sent
+	sentTo    map[int]int          // by buyer, the gateway of the newest attempt
 }
 
 // attack begins the load at so many attempts a second, until the round ends it.
@@ -61,7 +62,7 @@ func (r *Round) attack(ctx context.Context, perSecond float64) *load {
 }
 
 func (r *Round) newLoad(connections int) *load {
-	r.load = &load{round: r, stop: func() {}, accepts: make(map[int]time.Time), outcomes: make(map[string]int), cuts: make(map[int]error),
+	r.load = &load{round: r, stop: func() {}, accepts: make(map[int]time.Time), sentTo: make(map[int]int), outcomes: make(map[string]int), cuts: make(map[int]error),
 		waiting: make(map[string]time.Time), buyers: attack.NewBuyers(followers, answerTimeout),
 		attacker: attack.New(attack.Config{Connections: connections, Timeout: answerTimeout})}
 	return r.load
@@ -127,10 +128,12 @@ func (r *Round) gateway(i int) string {
 }
 
 func (l *load) shot(buyer int) attack.Shot {
+	at := l.round.routes.from(buyer, l.round.gateways())
 	l.mu.Lock()
 	l.tried = max(l.tried, buyer+1)
+	l.sentTo[buyer] = at
 	l.mu.Unlock()
-	return attack.Shot{URL: l.round.gateway(buyer) + "/v1/sales/" + l.round.saleID + "/orders", Token: l.round.token(buyer)}
+	return attack.Shot{URL: l.round.gateway(at) + "/v1/sales/" + l.round.saleID + "/orders", Token: l.round.token(buyer)}
 }
 
 // untried is the first of the buyers who have not tried yet.
@@ -199,7 +202,7 @@ func (l *load) won(ctx context.Context, buyer int, key string, a attack.Answer) 
 	if accepted {
 		l.accepted.Add(1)
 		l.mu.Lock()
-		if at := buyer % gateways; a.Sent.After(l.accepts[at]) {
+		if at := l.sentTo[buyer]; a.Sent.After(l.accepts[at]) {
 			l.accepts[at] = a.Sent
 		}
 		l.mu.Unlock()
@@ -264,9 +267,10 @@ func (l *load) broken() map[int]error {
 // goesOn reports whether every gateway answered 202 to an attempt that was sent after a
 // moment, and no reservation of before waits for its outcome.
 func (l *load) goesOn(since time.Time) bool {
+	count := l.round.gateways()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range gateways {
+	for i := range count {
 		if !l.accepts[i].After(since) {
 			return false
 		}

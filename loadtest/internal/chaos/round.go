@@ -11,6 +11,7 @@ import (
 
 	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/history"
+	"sluice/loadtest/internal/report"
 	"sluice/loadtest/internal/stack"
 	"sluice/loadtest/internal/wait"
 	"sluice/shared/sale"
@@ -29,6 +30,7 @@ type Round struct {
 	stores *collect.Stores
 	load   *load
 	disks  disks
+	routes routes
 	armed  []armed // in turn
 
 	patience time.Duration // for the stores to come to rest, once everybody knows their outcome; twice that for an outcome
@@ -49,6 +51,7 @@ type Round struct {
 	recovery time.Duration
 	hits     int
 	said     []string // how the fault was seen to hit
+	pauses   []report.Pause
 	found    []sale.Violation
 }
 
@@ -63,6 +66,10 @@ func newRound(row Row, seed uint64, s *stack.Stack, stores *collect.Stores, dir 
 	r.journal = history.NewJournal(&r.text)
 	return r
 }
+
+// gateways and workers are how many the stack has.
+func (r *Round) gateways() int { return len(r.stack.Info().Gateways) }
+func (r *Round) workers() int  { return len(r.stack.Info().Workers) }
 
 // since is a moment as the journal tells time.
 func (r *Round) since(moment time.Time) time.Duration { return r.journal.Now() - time.Since(moment) }

@@ -31,6 +31,7 @@ type Needs struct {
 	Gateways string // settings of gateways, such as "SLUICE_ADDRESS_RATE=5", separated by spaces
 	Workers  string // settings of workers
 	Mutation string // the programs are built without a protection, by its name in package mutants
+	Cluster  bool   // the stores are clusters, and there are four gateways and four workers
 	Replica  bool   // Redis has a replica, and refuses to write without it
 	Disk     string // that JetStream's data is on: smallDisk, powerDisk, or "" for any
 	NATSSync string // sync_interval of nats-server; "" is always
@@ -38,7 +39,26 @@ type Needs struct {
 
 func (n Needs) workerSettings() []string { return strings.Fields(n.Workers) }
 
-// Rows are all there are, in the order of the matrix.
+// fleet is how many gateways and workers the stack has.
+func (n Needs) fleet() (gatewayCount, workerCount int) {
+	if n.Cluster {
+		return clusterGateways, clusterWorkers
+	}
+	return gateways, workers
+}
+
+// ClusterRows are those whose stores are clusters, in the order of the matrix.
+func ClusterRows() []Row {
+	return []Row{
+		natsLeaderMovesAndQuorumIsLost(),
+		postgresLosesItsTail(),
+		slotMovesAndMasterDies(),
+		fleetIsReplaced(),
+		StoresDieInTurn(),
+	}
+}
+
+// Rows are all others, in the order of the matrix.
 func Rows() []Row {
 	return []Row{
 		gatewayDiesBeforeHandOver(),

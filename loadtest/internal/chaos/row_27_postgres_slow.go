@@ -79,7 +79,7 @@ func (r *Round) fleet(ctx context.Context) collect.Fleet {
 }
 
 func (r *Round) workerURLs() []string {
-	urls := make([]string, workers)
+	urls := make([]string, r.workers())
 	for i := range urls {
 		urls[i] = r.admin(i)
 	}

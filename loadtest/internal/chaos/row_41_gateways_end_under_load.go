@@ -43,18 +43,9 @@ func gatewaysEndUnderLoad() Row {
 // endsInOrder asks a process to end and start again, and wants it unready before it is gone,
 // and buyers of a gateway answered until then.
 func (r *Round) endsInOrder(ctx context.Context, role string, index int, opsURL string) error {
-	watched := r.watchEnd(ctx, opsURL)
-	_, err := r.stack.Arm(ctx, role, index, "")
-	unready, gone := watched()
-	if err != nil {
+	unready, gone, err := r.endsUnready(ctx, role, index, opsURL)
+	if err != nil || role != "gateway" {
 		return err
-	}
-	if unready == 0 {
-		return fmt.Errorf("%w %s-%d said that it is unready before it ended", errNot, role, index)
-	}
-	r.hit(1, "%s-%d was unready for %s before it ended", role, index, (gone - unready).Round(time.Millisecond))
-	if role != "gateway" {
-		return nil
 	}
 	r.checks = append(r.checks, func(events []history.Event) {
 		served := 0
@@ -71,13 +62,29 @@ func (r *Round) endsInOrder(ctx context.Context, role string, index int, opsURL 
 	return nil
 }
 
+// endsUnready asks a process to end and start again, and returns when it was first unready
+// and when it was gone.
+func (r *Round) endsUnready(ctx context.Context, role string, index int, opsURL string) (unready, gone time.Duration, err error) {
+	watched := r.watchEnd(ctx, opsURL)
+	_, err = r.stack.Arm(ctx, role, index, "")
+	unready, gone = watched()
+	if err != nil {
+		return 0, 0, err
+	}
+	if unready == 0 {
+		return 0, 0, fmt.Errorf("%w %s-%d said that it is unready before it ended", errNot, role, index)
+	}
+	r.hit(1, "%s-%d was unready for %s before it ended", role, index, (gone - unready).Round(time.Millisecond))
+	return unready, gone, nil
+}
+
 // at is the gateway that a buyer attempts at.
 func (r *Round) at(user string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(user, r.saleID+"-buyer-"))
 	if err != nil {
 		return -1
 	}
-	return n % gateways
+	return n % r.gateways()
 }
 
 // watchEnd asks a process for its readiness until it has gone. What it returns ends that,

@@ -34,8 +34,11 @@ type Config struct {
 }
 
 const (
-	gateways    = 2
-	workers     = 2
+	gateways        = 2
+	workers         = 2
+	clusterGateways = 4
+	clusterWorkers  = 4
+
 	roundWithin = 6 * time.Minute // until nothing is broken any more, and the sale goes on
 	judgeWithin = 5 * time.Minute // from then on
 )
@@ -100,14 +103,27 @@ func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, seed ui
 		return nil, err
 	}
 	defer stores.Close() // it only read
-	for _, row := range rows {
-		if err := ctx.Err(); err != nil {
-			return all, err
+	c.Rows, c.Seeds = rows, []uint64{seed}
+	return c.on(ctx, s, stores, d, dir, out)
+}
+
+// On breaks what the rows break, with each seed, on a stack that runs and is as they need it,
+// whose files are in the directory of the run.
+func (c Config) On(ctx context.Context, s *stack.Stack, stores *collect.Stores, out io.Writer) ([]report.Fault, error) {
+	return c.on(ctx, s, stores, disks{}, c.OutDir, out)
+}
+
+func (c Config) on(ctx context.Context, s *stack.Stack, stores *collect.Stores, d disks, dir string, out io.Writer) (all []report.Fault, err error) {
+	for _, seed := range c.Seeds {
+		for _, row := range c.Rows {
+			if err := ctx.Err(); err != nil {
+				return all, err
+			}
+			r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
+			r.src, r.binDir, r.disks = c.Src, c.BinDir, d
+			all = append(all, r.run(ctx))
+			progress(out, all)
 		}
-		r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
-		r.src, r.binDir, r.disks = c.Src, c.BinDir, d
-		all = append(all, r.run(ctx))
-		progress(out, all)
 	}
 	return all, nil
 }
@@ -129,7 +145,8 @@ func (c Config) start(ctx context.Context, needs Needs, store, dir string) (*sta
 	if err != nil {
 		return nil, err
 	}
-	config := stack.Config{Gateways: gateways, Workers: workers, SalesFile: sales, OutDir: dir, BinDir: bin, Log: c.Log,
+	gatewayCount, workerCount := needs.fleet()
+	config := stack.Config{Gateways: gatewayCount, Workers: workerCount, Cluster: needs.Cluster, SalesFile: sales, OutDir: dir, BinDir: bin, Log: c.Log,
 		GatewaySettings: strings.Fields(needs.Gateways), WorkerSettings: needs.workerSettings(),
 		Stores: devstack.Options{NATSSync: needs.NATSSync, NATSStore: store}}
 	if needs.Proxied {
@@ -171,7 +188,7 @@ func (r *Round) fault() report.Fault {
 	shown, violations := r.row.told(r.found)
 	f := report.Fault{
 		Row: r.row.ID, Name: r.row.Name, Fault: r.row.Fault, Expect: r.row.Expect, Seed: r.seed, InjectedS: r.injected.Seconds(),
-		Hits: r.hits, HitBy: append([]string{}, r.said...), RecoveryS: r.recovery.Seconds(), BoundS: r.row.Bound.Seconds(), TookS: time.Since(r.began).Seconds(),
+		Pauses: r.pauses, Hits: r.hits, HitBy: append([]string{}, r.said...), RecoveryS: r.recovery.Seconds(), BoundS: r.row.Bound.Seconds(), TookS: time.Since(r.began).Seconds(),
 		Shows: r.row.kinds(), Shown: shown, Violations: append([]sale.Violation{}, violations...), Invariants: r.heldAgainst(), Pass: len(violations) == 0, InTime: r.recovery <= r.row.Bound,
 	}
 	if r.load != nil {

@@ -35,7 +35,7 @@ func (l *load) stage(name string) {
 // not the gateway's.
 func (l *load) timed(buyer int, a attack.Answer) {
 	if name := l.stageOf(a.Sent); name != "" {
-		l.latencies.Add(stageAt(name, buyer%gateways), time.Since(a.Sent))
+		l.latencies.Add(stageAt(name, buyer%l.round.gateways()), time.Since(a.Sent))
 	}
 }
 

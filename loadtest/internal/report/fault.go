@@ -19,6 +19,7 @@ type Fault struct {
 	HitBy      []string         `json:"hit_by"`            // how that was seen
 	Accepted   int64            `json:"accepted"`          // attempts of the round's crowd answered 202
 	Unknown    int64            `json:"unknown"`           // of its attempts, those without a certain answer
+	Pauses     []Pause          `json:"pauses,omitempty"`  // how long the sale stood still, by what was killed
 	RecoveryS  float64          `json:"recovery_s"`        // seconds from the heal until the sale went on by itself
 	BoundS     float64          `json:"bound_s"`           // seconds that are promised for that
 	TookS      float64          `json:"took_s"`            // seconds of the whole round, its judgement among them

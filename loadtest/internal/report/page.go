@@ -95,10 +95,12 @@ func (r Report) figures() []figure {
 }
 
 func (r Report) tiles() []tile {
-	if len(r.Faults) > 0 {
-		return r.faultTiles()
-	}
 	var all []tile
+	if len(r.Faults) > 0 {
+		if all = r.faultTiles(); len(r.Funnel) == 0 {
+			return all
+		}
+	}
 	if names := layerNames(r.Funnel); len(names) > 0 {
 		all = append(all, tile{count(r.Funnel[names[0]].Entered), "attempts"})
 	}
@@ -142,7 +144,7 @@ func (r Report) firstTables() []section {
 	for _, m := range r.Mutants {
 		mutants.Rows = append(mutants.Rows, m.Cells())
 	}
-	for _, s := range []section{{Title: "Protections taken away", Table: mutants}, {Title: "The same demand", Table: sold}, {Title: "Compared", Table: compared}, {Title: "Promises", Table: promises}, {Title: "Figures", Table: figures}, r.writesSection()} {
+	for _, s := range []section{{Title: "Protections taken away", Table: mutants}, {Title: "The same demand", Table: sold}, {Title: "Compared", Table: compared}, {Title: "Promises", Table: promises}, {Title: "Figures", Table: figures}, r.writesSection(), {Title: "Pauses", Desc: pausesText, Table: r.pauses()}} {
 		if len(s.Table.Rows) > 0 {
 			all = append(all, s)
 		}
