@@ -88,7 +88,7 @@ func (p *planned) rates() {
 	pairs := float64(p.Gateways * d.Sales)
 	p.Together = max(1, min(MaxTogether, p.PerSecond*d.Message, d.Units/pairs))
 	p.Messages = d.Units / p.Together
-	redis := p.Scripts*p.c.Script[Redis] + d.Units*(p.c.accept(Redis, p.Together)-p.c.Script[Redis]) + d.Units*p.c.Order[Redis] + p.polls()*p.c.Poll[Redis]
+	redis := (p.Scripts-d.Units)*p.c.Script[Redis] + d.Units*p.c.accept(Redis, p.Together) + d.Units*p.c.Order[Redis] + p.polls()*p.c.Poll[Redis]
 	p.Shards = min(d.Sales, Servers(redis/d.Seconds, u))
 	p.times = map[string]float64{
 		OfArrivals: d.Units / p.PerSecond,

@@ -11,7 +11,7 @@ func priced() Costs {
 	return Costs{
 		Refusal:  Cost{Gateways: 10e-6},
 		Script:   Cost{Gateways: 20e-6, Redis: 5e-6},
-		HandOver: Cost{Gateways: 20e-6, NATS: 10e-6},
+		Accept:   Cost{Gateways: 40e-6, Redis: 5e-6, NATS: 10e-6},
 		Order:    Cost{Gateways: 1e-6, Redis: 5e-6, NATS: 5e-6, Workers: 20e-6, Postgres: 40e-6},
 		Poll:     Cost{Gateways: 20e-6, Redis: 5e-6},
 		Together: 100, Message: 0.0005, BytesPerOrder: 1000,
@@ -35,9 +35,9 @@ func TestPlan_WhatBindsIsTheSlowestStation(t *testing.T) {
 		"a slow disk":        {func(d *Demand, _ *Costs) { d.Message = 0.02; d.Sales = 1; d.Hottest = 1 }, OfDisk, 0},
 		"a small Postgres":   {func(d *Demand, _ *Costs) { d.CoresOfPostgres = 1 }, OfPostgres, 8},
 		"one sale has it all, and scripts are dear": {func(d *Demand, c *Costs) {
-			d.Hottest, c.Script[Redis] = 1, 500e-6
+			d.Hottest, c.Accept[Redis] = 1, 500e-6
 		}, OfShard, 102}, // 100,000 × (500 + 5 + 5) µs, with a poll each, at half of one core
-		"NATS is slow": {func(_ *Demand, c *Costs) { c.HandOver[NATS] = 200e-6 }, OfLeader, 41},
+		"NATS is slow": {func(_ *Demand, c *Costs) { c.Accept[NATS] = 200e-6 }, OfLeader, 41},
 	} {
 		d, costs := evenly(), priced()
 		c.change(&d, &costs)
@@ -67,6 +67,14 @@ func TestPlan_NobodyIsBusierThanPlanned(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestHandOver_IsWhatAnAcceptCostsBesideItsScript(t *testing.T) {
+	t.Parallel()
+	got := priced().HandOver()
+	near(t, "gateways", got[Gateways], 20e-6)
+	near(t, "redis", got[Redis], 0)
+	near(t, "nats", got[NATS], 10e-6)
 }
 
 func TestPlan_WhoWaitsLongerPollsMore(t *testing.T) {

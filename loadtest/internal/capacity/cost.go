@@ -38,20 +38,23 @@ func (c Cost) Less(part Cost) Cost {
 
 // Costs are what a sale is made of.
 type Costs struct {
-	Refusal  Cost `json:"refusal"`   // an attempt refused from memory
-	Script   Cost `json:"script"`    // an attempt that the reserve script decides: its token, its place in a call
-	HandOver Cost `json:"hand_over"` // a reservation handed over, beside its script
-	Order    Cost `json:"order"`     // a reservation made an order, settled and told
-	Poll     Cost `json:"poll"`      // a read of a ticket
+	Refusal Cost `json:"refusal"` // an attempt refused from memory
+	Script  Cost `json:"script"`  // an attempt that the reserve script decides and nobody hands over: its token, its place in a call
+	Accept  Cost `json:"accept"`  // an attempt that gets a unit: the same, and its hand-over
+	Order   Cost `json:"order"`   // a reservation made an order, settled and told
+	Poll    Cost `json:"poll"`    // a read of a ticket
 
-	Together float64 `json:"attempts_in_a_call"` // while Script and HandOver were measured
+	Together float64 `json:"attempts_in_a_call"` // while Accept was measured
 	Call     Cost    `json:"call"`               // of a reserve call with its hand-over, however many it carries
 
 	Message       float64 `json:"message_seconds"` // from a hand-over's publication to its acknowledgement while no other is under way: the disk's sync is in it
 	BytesPerOrder float64 `json:"bytes_per_order"` // that Postgres keeps, indexes included
 }
 
+// HandOver is what a hand-over costs beside its script.
+func (c Costs) HandOver() Cost { return c.Accept.Less(c.Script) }
+
 // accept is what kind spends on an attempt that is accepted, when so many travel together.
 func (c Costs) accept(kind Kind, together float64) float64 {
-	return max(0, c.Script[kind]+c.HandOver[kind]+c.Call[kind]*(1/max(1, together)-1/max(1, c.Together)))
+	return max(0, c.Accept[kind]+c.Call[kind]*(1/max(1, together)-1/max(1, c.Together)))
 }

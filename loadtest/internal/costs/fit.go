@@ -33,8 +33,7 @@ func (c Config) rushes() []string {
 // costs are those of all operations. What a call costs is what the line says of rushes: what
 // was spent on orders is in all of them alike.
 func (m medians) costs(c Config) capacity.Costs {
-	script, accept := m.cost(opScript), m.cost(opAccept)
-	all := capacity.Costs{Refusal: m.cost(opRefusal), Script: script, HandOver: accept.Less(script), Order: m.cost(opOrder), Poll: m.cost(opPoll),
+	all := capacity.Costs{Refusal: m.cost(opRefusal), Script: m.cost(opScript), Accept: m.cost(opAccept), Order: m.cost(opOrder), Poll: m.cost(opPoll),
 		Together: m[sized(1, "accept_together")], Call: make(capacity.Cost), Message: m[sized(1, "message_seconds")], BytesPerOrder: m[sized(1, "bytes_per_order")]}
 	for _, kind := range []capacity.Kind{capacity.Gateways, capacity.Redis, capacity.NATS} {
 		all.Call[kind] = m.sharing(c, string(kind)).Call

@@ -12,7 +12,7 @@ import (
 
 // costTable shows what operations cost.
 func costTable(c capacity.Costs) report.Table {
-	t := report.Table{Title: "What an operation costs", Text: "CPU time in µs of each kind of process, at one gateway and one worker. A call is a reserve call with its hand-over, whatever it carries; its cost is in the others already, for as many as travelled together.",
+	t := report.Table{Title: "What an operation costs", Text: "CPU time in µs of each kind of process, at one gateway and one worker. A call is a reserve call with its hand-over, whatever it carries; its cost is in the others already, for as many as travelled together. An accept is a script and a hand-over; a script is measured on attempts of buyers who have bought.",
 		Head: []string{"operation"}}
 	for _, kind := range capacity.Kinds() {
 		t.Head = append(t.Head, string(kind))
@@ -21,7 +21,7 @@ func costTable(c capacity.Costs) report.Table {
 	for _, row := range []struct {
 		name string
 		cost capacity.Cost
-	}{{"refusal", c.Refusal}, {"script", c.Script}, {"hand-over", c.HandOver}, {"order", c.Order}, {"poll", c.Poll}, {"call", c.Call}} {
+	}{{"refusal", c.Refusal}, {"script", c.Script}, {"hand-over", c.HandOver()}, {"accept", c.Accept}, {"order", c.Order}, {"poll", c.Poll}, {"call", c.Call}} {
 		cells := []string{row.name}
 		for _, kind := range capacity.Kinds() {
 			cells = append(cells, micros(row.cost[kind]))
@@ -44,7 +44,7 @@ func predictionTable(all []prediction) report.Table {
 func fitWords(c capacity.Costs, f capacity.Fit, together float64) string {
 	return fmt.Sprintf("At one gateway and one worker an accepted attempt and its order cost %.0f µs of CPU time, %.0f µs with the tool, %.0f of them travelling together; "+
 		"%.1f of %.1f cores were busy. A call costs %.0f µs beside what it carries. A refusal costs %.1f µs.",
-		1e6*(c.Script.Total()+c.HandOver.Total()+c.Order.Total()), 1e6*f.Rush.CPU, together, f.Rush.Busy, f.Cores, 1e6*f.Sharing.Call, 1e6*c.Refusal.Total())
+		1e6*(c.Accept.Total()+c.Order.Total()), 1e6*f.Rush.CPU, together, f.Rush.Busy, f.Cores, 1e6*f.Sharing.Call, 1e6*c.Refusal.Total())
 }
 
 func errorWords(all []prediction) string {
