@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,9 +108,11 @@ func TestRun_ASenderThatDoesNotEndWhenItIsToldIsKilled(t *testing.T) {
 	var once sync.Once
 	g.attempt = func(*fasthttp.RequestCtx) bool {
 		once.Do(func() {
-			if err := syscall.Kill((<-pids)[0], syscall.SIGSTOP); err != nil {
+			pid := (<-pids)[0]
+			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 				t.Error(err)
 			}
+			awaitStopped(t, pid) // the signal is delivered a moment later: what is told before that is heard
 			cancel()
 		})
 		return false
@@ -118,6 +122,26 @@ func TestRun_ASenderThatDoesNotEndWhenItIsToldIsKilled(t *testing.T) {
 	if err != nil || !o.Interrupted || !strings.Contains(o.Senders[0].Died, "killed") || o.Limit != LimitUnknown {
 		t.Errorf("%v, outcome %+v", err, o)
 	}
+}
+
+// awaitStopped waits until the kernel runs no thread of a process any more.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(tasks) == 0 {
+		t.Errorf("process %d has no threads: %v", pid, err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		running := slices.ContainsFunc(tasks, func(path string) bool {
+			stat, err := os.ReadFile(path)
+			_, state, _ := strings.Cut(string(stat), ") ")
+			return err == nil && !strings.HasPrefix(state, "T")
+		})
+		if !running {
+			return
+		}
+	}
+	t.Errorf("process %d does not stop", pid)
 }
 
 func TestRun_ASenderThatIsKilledIsToldOfAndTheOthersReport(t *testing.T) {
