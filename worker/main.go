@@ -120,9 +120,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	health := service.NewHealth(time.Now)
 	warm := newWarmUp(health, p)
 	registry := service.NewRegistry()
-	probes := p.stock.Probes()
-	probes["nats"], probes["postgres"] = warm.nats.Ask, p.postgresAnswers
-	dependencies := service.NewDependencies(registry, probes)
+	dependencies := service.NewDependencies(registry, p.probes(warm.nats.Ask))
 	ops, admin, page, err := openOps(c, health, registry, p.log)
 	if err != nil {
 		return err
@@ -170,6 +168,13 @@ func serve(ctx context.Context, c config, p parts) error {
 	flush(queue, p.log)
 	p.log.Info("worker ends")
 	return ended(ctx, err)
+}
+
+// probes ask every store whether it answers.
+func (p parts) probes(nats func(context.Context) error) map[string]func(context.Context) error {
+	probes := p.stock.Probes()
+	probes["nats"], probes["postgres"] = nats, p.postgresAnswers
+	return probes
 }
 
 // openOps takes the address of the ops listener. The admin API on it says that the

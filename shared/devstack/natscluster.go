@@ -171,7 +171,7 @@ func (n *natsNode) close() error {
 	case n.current() == nil: // never started
 		errs = append(errs, n.discard())
 	default:
-		errs = append(errs, n.Server.Close())
+		errs = append(errs, n.Close())
 	}
 	for _, port := range []*Port{n.route, n.monitor} {
 		if port != nil {

@@ -54,19 +54,6 @@ func startCluster(t *testing.T, o devstack.Options) *devstack.RedisCluster {
 	return c
 }
 
-// saleOn is openSale for a sale that the named master has.
-func saleOn(t testing.TB, c *Client, master *devstack.Server, total int64) sale.Sale {
-	t.Helper()
-	for {
-		s := openSale(total)
-		at, err := c.rdb.(*redis.ClusterClient).MasterForKey(t.Context(), keys(s.ID, 1)[0])
-		must(t, err)
-		if "redis://"+at.Options().Addr+"/0" == master.URL() {
-			return s
-		}
-	}
-}
-
 func masterOf(t testing.TB, cluster *devstack.RedisCluster, s sale.Sale) *devstack.Server {
 	t.Helper()
 	at, err := cluster.MasterOf(t.Context(), keys(s.ID, 1)[0])
