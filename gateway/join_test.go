@@ -31,9 +31,10 @@ func (j joiner) untilReady() {
 }
 
 // periodic are calls that say nothing of a start: they come with every connection, ask
-// whether a store is there, or are the backlog's reader, which asks once a second.
+// whether a store is there, or are the backlog's reader, which asks once a second, and the catalogue's watch, which does
+// every three.
 var periodic = []string{"ping", "pong", "hello", "connect", "client setinfo", "client maint_notifications",
-	"$JS.API.STREAM.INFO.SLUICE_ORDERS", "$JS.API.CONSUMER.INFO.SLUICE_ORDERS", "$JS.API.STREAM.MSG.GET"}
+	"$JS.API.STREAM.INFO.SLUICE_ORDERS", "$JS.API.STREAM.INFO.KV_SLUICE_SALES", "$JS.API.CONSUMER.INFO.SLUICE_ORDERS", "$JS.API.STREAM.MSG.GET"}
 
 func (j joiner) calls() map[string]int {
 	calls := j.redis.heard(redisCall)
