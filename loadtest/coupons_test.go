@@ -231,6 +231,9 @@ func TestCoupons_KillAtTheExactPointLosesAndStrandsNothing(t *testing.T) {
 	} {
 		t.Run(tc.point, func(t *testing.T) {
 			t.Parallel()
+			if !devstack.Long() && tc.point == "worker.before_commit" {
+				t.Skip("its part of make long: a coupon's batch is written as an order's is, see row 7 of the matrix of faults")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			s := openFile(ctx, t, couponFile(map[string]int{"coupons": killUnits}), killBuyers,

@@ -15,10 +15,10 @@ import (
 	"sluice/loadtest/internal/record"
 	"sluice/loadtest/internal/stack"
 	"sluice/shared/client"
+	"sluice/shared/devstack"
 )
 
 const (
-	drainTimes  = 20
 	drainUnits  = 2000
 	drainBuyers = 8000
 	drainRate   = 100 // attempts a second
@@ -97,7 +97,11 @@ func TestDrain_NoRequestIsLostWhenGatewaysAreStoppedUnderLoad(t *testing.T) {
 	var sent, failed atomic.Int64
 	running.Go(func() { s.buyThrough(routing, r, &winners, &sent, &failed) })
 
-	for n := range drainTimes {
+	times := 6
+	if devstack.Long() {
+		times = 20
+	}
+	for n := range times {
 		i := n % 2
 		before := s.stack.Info().Gateways[i].PID
 		s.must(syscall.Kill(before, syscall.SIGTERM))

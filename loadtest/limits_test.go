@@ -119,7 +119,7 @@ func addressNumber(i int64) string {
 
 func TestLimits_MemoryIsBoundedAndTheyHoldForAnyNumberOfClients(t *testing.T) {
 	t.Parallel()
-	clients, attempts := 10_000, int64(50_000)
+	clients, attempts := 5_000, int64(20_000)
 	if devstack.Long() {
 		clients, attempts = 100_000, 1_000_000
 	}

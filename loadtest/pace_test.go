@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/report"
+	"sluice/shared/devstack"
 )
 
 // What a second holds on a machine that runs other tests is nobody's promise. What the
@@ -19,6 +20,9 @@ func TestPace_QuickShowsThePaceAtWork(t *testing.T) {
 	t.Parallel()
 	for scenario, limit := range map[string]string{"throttle": "pace", "latency": "latency"} {
 		t.Run(scenario, func(t *testing.T) {
+			if !devstack.Long() && scenario != "throttle" {
+				t.Skip("its part of make long: it is measured and judged as the other is")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 			defer cancel()
 			rep := quickPace(ctx, t, scenario)

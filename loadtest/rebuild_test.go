@@ -295,6 +295,9 @@ func TestRebuild_LostRedisHealsByItselfUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if !devstack.Long() && name != "flushed" && name != "killed and its tail cut" {
+				t.Skip("its part of make long: rows 10 and 11 of the matrix of faults are like it")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), lossyPatience)
 			defer cancel()
 			l := openLossy(ctx, t, rebuildUnits, loss.existing)

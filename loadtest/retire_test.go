@@ -40,7 +40,7 @@ func passing() int {
 	if devstack.Long() {
 		return 1000
 	}
-	return 60
+	return 30
 }
 
 // TestRetire_ManySalesLeaveNothingButRows opens, sells and retires small sales one

@@ -22,7 +22,7 @@ import (
 // refund is owed.
 func TestPayment_SameTickAsExpiry(t *testing.T) {
 	t.Parallel()
-	orders, rounds := 500, 5
+	orders, rounds := 500, 2
 	if devstack.Long() {
 		orders, rounds = 10_000, 20
 	}

@@ -358,7 +358,7 @@ func (m *modelled) wantLedger() {
 func TestCheckout_RandomInterleavingsAreThoseOfTheModel(t *testing.T) {
 	t.Parallel()
 	const stores, rounds = 4, 12
-	interleavings, base := int64(500), uint64(1) // what they meet is known to be everything
+	interleavings, base := int64(150), uint64(1) // what they meet is known to be everything
 	if devstack.Long() {
 		interleavings, base = 5_000, uint64(time.Now().UnixNano())
 	}
