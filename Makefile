@@ -81,12 +81,19 @@ soak: setup build ## Sell for long at half of what the stack bears, while someth
 compare: setup build ## Sell goods and give out coupons beside other ways to do it, on the same stores, into out/compare
 	bin/loadtest compare
 
-# The packages whose tests take longest begin first: the others fill what they leave.
-PACKAGES := sluice/worker sluice/loadtest work
+# Of whole stacks, by the programs as they are built for use; `make long` has the race
+# detector in them. Their tests wait more than they compute.
+STACKS := sluice/loadtest
 
-# Of deploy, a module outside the workspace. What it starts has the race detector; Kubernetes'
-# types are not compiled once more for it.
+# The package whose tests take longest begins first: the others fill what it leaves.
+PARTS = sluice/worker $$(go list work | grep -vx $(STACKS))
+
+# Of deploy, a module outside the workspace. Kubernetes' types are not compiled once more for
+# the race detector.
 DEPLOY_TEST := GOWORK=off CGO_ENABLED=0 go test -shuffle=on -count=1
+
+# `make lint` vets.
+TEST := -shuffle=on -vet=off -count=1
 
 # By default a program with the race detector sleeps a second when it ends, and the
 # tests start hundreds.
@@ -96,16 +103,17 @@ GORACE ?= atexit_sleep_ms=50
 benchmarks: setup ## Run every benchmark of the parts once, on real servers, to see that it still runs
 	CGO_ENABLED=1 GORACE=$(GORACE) go test -race -run '^$$' -bench . -benchtime 1x -benchmem -timeout=5m $$(scripts/benchmarks.sh $(MODULES))
 
-test: setup build-race ## Run all tests with the race detector, on real servers, then fuzz every target for 5 s
-	SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -vet=off -count=1 -timeout=25m $(PACKAGES)
-	cd deploy && SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) $(DEPLOY_TEST) -timeout=5m ./...
+test: setup build ## Run all tests on real servers, those of the parts with the race detector, then fuzz every target for 5 s
+	SLUICE_BIN=$(CURDIR)/bin GORACE=$(GORACE) CGO_ENABLED=1 go test -race $(TEST) -timeout=25m $(PARTS)
+	SLUICE_BIN=$(CURDIR)/bin go test $(TEST) -parallel=3 -timeout=25m $(STACKS)
+	cd deploy && SLUICE_BIN=$(CURDIR)/bin $(DEPLOY_TEST) -timeout=5m ./...
 	scripts/fuzz.sh 5s $(MODULES)
 
 # For how long `make long` fuzzes each target.
 FUZZTIME ?= 60s
 
-long: setup build-race ## Run all tests at full size, then fuzz every target (FUZZTIME=60s)
-	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race -shuffle=on -count=1 -timeout=90m $(PACKAGES)
+long: setup build-race ## Run all tests at full size, all with the race detector, then fuzz every target (FUZZTIME=60s)
+	SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) CGO_ENABLED=1 go test -race $(TEST) -timeout=90m $(PARTS) $(STACKS)
 	cd deploy && SLUICE_LONG=1 SLUICE_BIN=$(CURDIR)/bin/race GORACE=$(GORACE) $(DEPLOY_TEST) -tags keda -timeout=30m ./...
 	scripts/fuzz.sh $(FUZZTIME) $(MODULES)
 

@@ -26,7 +26,7 @@ func programs(t *testing.T) string {
 	}
 	bin := os.Getenv("SLUICE_BIN")
 	if bin == "" {
-		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
+		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build' and set it to bin")
 	}
 	return bin
 }

@@ -358,9 +358,9 @@ func (m *modelled) wantLedger() {
 func TestCheckout_RandomInterleavingsAreThoseOfTheModel(t *testing.T) {
 	t.Parallel()
 	const stores, rounds = 4, 12
-	interleavings, base := int64(150), uint64(1) // what they meet is known to be everything
+	least, most, base := int64(150), int64(1_000), uint64(1)
 	if devstack.Long() {
-		interleavings, base = 5_000, uint64(time.Now().UnixNano())
+		least, most, base = 5_000, 5_000, uint64(time.Now().UnixNano())
 	}
 	t.Logf("seeds from %d", base)
 	var next atomic.Int64
@@ -370,7 +370,7 @@ func TestCheckout_RandomInterleavingsAreThoseOfTheModel(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			s := newStore(t)
-			for n := next.Add(1); n <= interleavings && !t.Failed(); n = next.Add(1) {
+			for n := next.Add(1); (n <= least || n <= most && len(met.missed()) > 0) && !t.Failed(); n = next.Add(1) {
 				newModelled(t, s, base+uint64(n), met).run(rounds)
 			}
 		})
@@ -416,6 +416,16 @@ func (m *met) wantAll(t *testing.T) {
 	if t.Failed() { // and so ended early
 		return
 	}
+	if missed := m.missed(); len(missed) > 0 {
+		t.Errorf("no interleaving met any of %q", missed)
+	}
+	t.Logf("met %v", m.counts)
+}
+
+// missed is what interleavings have to meet and have not yet.
+func (m *met) missed() (all []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for _, what := range []string{
 		"lock ", "lock locked", "lock redeemed", "lock expired", "lock void", "lock order_locked", "redeem ", "redeem no_order", "release ", "release no_order",
 		"release order_redeemed", "refund ", "refund no_order", "refund not_redeemed", "void ", "void locked", "void redeemed",
@@ -423,8 +433,8 @@ func (m *met) wantAll(t *testing.T) {
 		"event lock of another order after lapse", "event lock of another order after return", "event expire", "event return",
 	} {
 		if m.counts[what] == 0 {
-			t.Errorf("no interleaving met %q", what)
+			all = append(all, what)
 		}
 	}
-	t.Logf("met %v", m.counts)
+	return all
 }

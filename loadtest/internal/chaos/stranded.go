@@ -22,11 +22,9 @@ const askers = 8
 // tickets, at the gateway that they did not attempt at: whoever has an order finds it there,
 // whoever has none finds none.
 func (r *Round) askTheUnknowing(ctx context.Context, s history.State) error {
-	ordered := make(map[string][]string, len(s.Orders))
+	ordered := make(map[string][]history.Order, len(s.Orders))
 	for _, o := range s.Orders {
-		if o.State != string(sale.OrderRejected) { // whose ticket, if there ever was one, says so
-			ordered[o.User] = append(ordered[o.User], o.ID)
-		}
+		ordered[o.User] = append(ordered[o.User], o)
 	}
 	buyers := r.load.left()
 	if len(buyers) == 0 {
@@ -45,9 +43,10 @@ func (r *Round) askTheUnknowing(ctx context.Context, s history.State) error {
 	return errors.Join(errs...)
 }
 
-// askOne has a buyer ask who has these orders. The ticket of an attempt that was rejected
-// may be there without one: nobody ever said that it had bought.
-func (r *Round) askOne(ctx context.Context, buyer int, ordered []string) error {
+// askOne has a buyer ask who has these orders: the last of each slot is found. The ticket of
+// an attempt that was rejected may be there without one, or not: nobody ever said that it
+// had bought.
+func (r *Round) askOne(ctx context.Context, buyer int, ordered []history.Order) error {
 	c, err := r.load.buyers.Buyer(r.token(buyer), true, r.gateway(buyer+1))
 	if err != nil {
 		return err
@@ -57,12 +56,19 @@ func (r *Round) askOne(ctx context.Context, buyer int, ordered []string) error {
 		return fmt.Errorf("cannot ask for the tickets of %s: %w", r.user(buyer), err)
 	}
 	found := slices.DeleteFunc(mine, func(t client.Ticket) bool { return t.Status == sale.StatusRejected })
-	for _, id := range ordered {
-		if !slices.ContainsFunc(found, func(t client.Ticket) bool { return t.OrderID == id }) {
-			r.fail("I3", "%s has order %s, and finds these tickets: %v", r.user(buyer), id, found)
+	rejected := func(o history.Order) bool { return o.State == string(sale.OrderRejected) }
+	last := make(map[int]history.Order)
+	for _, o := range ordered {
+		if o.ID > last[o.Slot].ID { // their ids tell their order
+			last[o.Slot] = o
 		}
 	}
-	if len(ordered) == 0 && len(found) > 0 {
+	for _, o := range last {
+		if !rejected(o) && !slices.ContainsFunc(found, func(t client.Ticket) bool { return t.OrderID == o.ID }) {
+			r.fail("I3", "%s has order %s, and finds these tickets: %v", r.user(buyer), o.ID, found)
+		}
+	}
+	if len(found) > 0 && !slices.ContainsFunc(ordered, func(o history.Order) bool { return !rejected(o) }) {
 		r.fail("I6", "%s has no order, and finds these tickets: %v", r.user(buyer), found)
 	}
 	return nil

@@ -17,7 +17,7 @@ func TestRealPrograms_StartComeBackAndStop(t *testing.T) {
 		t.Skip("starts a whole stack")
 	}
 	if bin == "" {
-		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build-race' and set it to bin/race")
+		t.Fatal("SLUICE_BIN is not set: run 'make test', or 'make build' and set it to bin")
 	}
 	ctx := within(t)
 	stack := start(ctx, t, Config{
