@@ -8,18 +8,23 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 )
 
 // wantNoTrace wants a name in no key and no member of the sale in Redis, in no row of
-// Postgres, and no key in Redis of a sale that there is not.
+// Postgres, in no message of NATS, and no key in Redis of a sale that there is not.
 func (r *Round) wantNoTrace(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
-	if err := r.wantNoKeys(ctx, name); err != nil {
-		return err
+	for _, want := range []func(context.Context, string) error{r.wantNoKeys, r.wantNoRows, r.wantNoMessages} {
+		reading, cancel := context.WithTimeout(ctx, readWithin)
+		err := want(reading, name)
+		cancel()
+		if err != nil {
+			return err
+		}
 	}
-	return r.wantNoRows(ctx, name)
+	return nil
 }
 
 func (r *Round) wantNoKeys(ctx context.Context, name string) error {
@@ -131,6 +136,55 @@ func (r *Round) wantNoRows(ctx context.Context, name string) error {
 		if n > 0 {
 			r.fail("I11", "Postgres has %d rows of %s in %s", n, name, table.Sanitize())
 		}
+	}
+	return nil
+}
+
+// wantNoMessages looks at every message of every stream, those behind key-value buckets too.
+func (r *Round) wantNoMessages(ctx context.Context, name string) error {
+	connection, err := nats.Connect(r.stack.Info().NATS.URL)
+	if err != nil {
+		return fmt.Errorf("cannot connect to nats: %w", err)
+	}
+	defer connection.Close()
+	js, err := jetstream.New(connection)
+	if err != nil {
+		return fmt.Errorf("cannot use jetstream: %w", err)
+	}
+	honest := 0 // messages with buyers who have bought: who sees none of them would not see the name either
+	names := js.StreamNames(ctx)
+	for of := range names.Name() {
+		stream, err := js.Stream(ctx, of)
+		if err != nil {
+			return fmt.Errorf("cannot open stream %s: %w", of, err)
+		}
+		found := 0
+		for next := uint64(1); ; {
+			m, err := stream.GetMsg(ctx, next, jetstream.WithGetMsgSubject(">"))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("cannot read stream %s from %d on: %w", of, next, err)
+			}
+			text := fmt.Sprintf("%s %v %s", m.Subject, m.Header, m.Data)
+			if strings.Contains(text, name) {
+				found++
+			}
+			if strings.Contains(text, r.saleID+"-buyer-") {
+				honest++
+			}
+			next = m.Sequence + 1
+		}
+		if found > 0 {
+			r.fail("I11", "NATS has %d messages of %s in stream %s", found, name, of)
+		}
+	}
+	if err := names.Err(); err != nil {
+		return fmt.Errorf("cannot list streams: %w", err)
+	}
+	if honest == 0 {
+		return fmt.Errorf("cannot look for %s: NATS shows no message of any buyer", name)
 	}
 	return nil
 }
