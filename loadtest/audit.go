@@ -91,7 +91,14 @@ func auditStores(ctx context.Context, urls collect.URLs, log *slog.Logger, saleI
 	if err := t.Flush(); err != nil {
 		return rep, fmt.Errorf("cannot print audit: %w", err)
 	}
-	return rep, nil
+	if saleID != "" {
+		return rep, nil
+	}
+	astray, err := stores.Postgres.PaymentsAstray(ctx, sale.MaxNamed)
+	for _, p := range astray {
+		rep.Fail("I3", "payment event %s of order %s is %s, and no sale has such an order", p.EventID, p.OrderID, p.Result)
+	}
+	return rep, err
 }
 
 // salesToAudit is the one that was asked for, or every sale that was ever loaded.

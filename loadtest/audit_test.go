@@ -143,6 +143,84 @@ func TestAudit_FindsEveryPlantedViolation(t *testing.T) {
 			must(t, s.redis.HDel(t.Context(), s.key("tickets"), s.rids[0]).Err())
 			return s.rids[0]
 		}},
+		{"closed order deleted", "I3", func(t *testing.T, s *soldSale) string {
+			s.expire(t, s.rids[0])
+			s.exec(t, `DELETE FROM orders WHERE id = $1`, s.rids[0])
+			return "reservation " + s.rids[0] + " is released as expired and has no order row"
+		}},
+		{"release deleted", "I5", func(t *testing.T, s *soldSale) string {
+			s.expire(t, s.rids[0])
+			s.exec(t, `DELETE FROM releases`)
+			return "order " + s.rids[0] + " is expired and has no release"
+		}},
+		{"release that says otherwise", "I3", func(t *testing.T, s *soldSale) string {
+			s.expire(t, s.rids[0])
+			s.exec(t, `UPDATE releases SET status = 'cancelled'`)
+			return "the release of " + s.rids[0] + " closes it as cancelled, its order is expired"
+		}},
+		{"closed order noted as shown otherwise", "I7", func(t *testing.T, s *soldSale) string {
+			s.expire(t, s.rids[0])
+			s.exec(t, `UPDATE orders SET shown_state = 'paid' WHERE id = $1`, s.rids[0])
+			return "order " + s.rids[0] + " is expired, what its ticket shows is noted as"
+		}},
+		{"paid order of another amount", "I3", func(t *testing.T, s *soldSale) string {
+			s.pay(t, s.rids[0])
+			s.exec(t, `UPDATE orders SET amount = 0 WHERE id = $1`, s.rids[0])
+			return "order " + s.rids[0] + " is of 0 CNY, the price is 100 CNY"
+		}},
+		{"pending order in another currency", "I3", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `UPDATE orders SET currency = 'USD' WHERE id = $1`, s.rids[0])
+			return "order " + s.rids[0] + " is of 100 USD, the price is 100 CNY"
+		}},
+		{"payment of another amount", "I3", func(t *testing.T, s *soldSale) string {
+			s.pay(t, s.rids[0])
+			s.exec(t, `UPDATE payments SET amount = 1`)
+			return "payment event e1 of 1 CNY is paid, its order " + s.rids[0] + " is of 100 CNY"
+		}},
+		{"payment that failed and paid", "I3", func(t *testing.T, s *soldSale) string {
+			s.pay(t, s.rids[0])
+			s.exec(t, `UPDATE payments SET type = 'payment.failed'`)
+			return "payment event e1 of order " + s.rids[0] + " is a payment.failed"
+		}},
+		{"refund owed of another amount", "I3", func(t *testing.T, s *soldSale) string {
+			s.pay(t, s.rids[0])
+			s.owe(t, s.rids[0], `UPDATE refunds_owed SET amount = 1`)
+			return "the refund owed for payment event e2 is 1 CNY"
+		}},
+		{"refund owed for another reason", "I3", func(t *testing.T, s *soldSale) string {
+			s.pay(t, s.rids[0])
+			s.owe(t, s.rids[0], `UPDATE refunds_owed SET reason = 'no_unit'`)
+			return "the refund owed for payment event e2 of order " + s.rids[0] + " has the reason no_unit"
+		}},
+		{"payment of no order", "I3", func(t *testing.T, s *soldSale) string {
+			s.exec(t, `INSERT INTO payments (event_id, type, order_id, amount, currency, restock, occurred_at, result, applied_at)
+				VALUES ('e1', 'payment.succeeded', gen_random_uuid(), 100, 'CNY', false, now(), 'paid', now())`)
+			return "is paid, and no sale has such an order"
+		}},
+		{"slot that points to nothing", "I2", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HDel(t.Context(), s.key("slots"), "ann#1").Err())
+			return "slot ann#1 point to nothing"
+		}},
+		{"slot that points to another's order", "I2", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HSet(t.Context(), s.key("slots"), "ann#1", s.rids[1]).Err())
+			return "slot ann#1 point to " + s.rids[1] + ", order " + s.rids[0] + " holds it"
+		}},
+		{"key bound to another's order", "I2", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HSet(t.Context(), s.key("keys"), "ann\n", s.rids[1]).Err())
+			return "bound to " + s.rids[1]
+		}},
+		{"limit in Redis", "I4", func(t *testing.T, s *soldSale) string { return s.setMeta(t, "limit", 2, "per_user_limit is 2, not 1") }},
+		{"end in Redis", "I4", func(t *testing.T, s *soldSale) string { return s.setMeta(t, "closes_ms", 1, "closes_at is 1970") }},
+		{"second purchase in Redis", "I4", func(t *testing.T, s *soldSale) string {
+			return s.setMeta(t, "rebuy", 1, "rebuy_after_release is true, not false")
+		}},
+		{"allow list in Redis", "I4", func(t *testing.T, s *soldSale) string {
+			return s.setMeta(t, "allow", 1, "allow_list is true, not false")
+		}},
+		{"unpaid miscounted", "I3", func(t *testing.T, s *soldSale) string {
+			must(t, s.redis.HIncrBy(t.Context(), s.key("counters"), "unpaid", 1).Err())
+			return "Redis counts 3 reservations as unpaid, of its tickets 2 are"
+		}},
 		{"Redis offers a unit that is held", "I8", func(t *testing.T, s *soldSale) string {
 			must(t, s.redis.Incr(t.Context(), s.key("stock")).Err())
 			return "Redis offers 2 units"
@@ -153,7 +231,7 @@ func TestAudit_FindsEveryPlantedViolation(t *testing.T) {
 			t.Parallel()
 			s := sell(t)
 			names := c.plant(t, s)
-			rep, out, err := audited(t, s, "-sale", s.id)
+			rep, out, err := audited(t, s)
 			if !errors.Is(err, errVerdict) || rep.Verdict.Pass {
 				t.Fatalf("passed with %v\n%s", err, out)
 			}

@@ -34,6 +34,7 @@ type soldSale struct {
 	db    *pgx.Conn
 	redis *redis.Client
 	stock *redisstock.Client
+	truth *pgstore.Store
 }
 
 // sell makes a soldSale in a schema of its own.
@@ -67,6 +68,9 @@ func (s *soldSale) connect(ctx context.Context, t *testing.T) {
 	s.stock, err = redisstock.Open(redisstock.Config{URL: s.urls.Redis})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.stock.Close()) })
+	s.truth, err = pgstore.Open(ctx, pgstore.Config{URL: s.urls.Postgres, MaxConns: 1})
+	must(t, err)
+	t.Cleanup(s.truth.Close)
 }
 
 // load brings the sale live, as warmup does.
@@ -124,6 +128,53 @@ func (s *soldSale) reserve(ctx context.Context, t *testing.T, epoch int64, users
 		reservations[i] = d.Ticket.Reservation
 	}
 	return reservations
+}
+
+// expire lets a pending order go, all the way to its ticket.
+func (s *soldSale) expire(t *testing.T, rid string) {
+	t.Helper()
+	s.exec(t, `UPDATE orders SET expires_at = now() - interval '1 minute' WHERE id = $1`, rid)
+	_, err := s.truth.Expire(t.Context(), s.id, 1)
+	must(t, err)
+	releases, err := s.truth.UnappliedReleases(t.Context(), 1, nil)
+	must(t, err)
+	_, _, err = s.stock.Release(t.Context(), s.id, releases[0].Epoch, []sale.Release{releases[0].Release})
+	must(t, err)
+	_, err = s.truth.MarkApplied(t.Context(), []string{rid})
+	must(t, err)
+}
+
+// pay pays for a pending order by event e1 and shows it.
+func (s *soldSale) pay(t *testing.T, rid string) {
+	t.Helper()
+	s.apply(t, "e1", rid)
+	_, _, err := s.stock.Settle(t.Context(), s.id, 1, []sale.Settlement{{RID: rid, Status: sale.StatusPaid}})
+	must(t, err)
+	must(t, s.truth.MarkShown(t.Context(), []string{rid}, sale.OrderPaid))
+}
+
+// owe pays for a paid order once more, by event e2, and then changes what is owed for it.
+func (s *soldSale) owe(t *testing.T, rid, change string) {
+	t.Helper()
+	s.apply(t, "e2", rid)
+	s.exec(t, change)
+}
+
+func (s *soldSale) apply(t *testing.T, eventID, rid string) {
+	t.Helper()
+	_, err := s.truth.StorePayments(t.Context(), []sale.PaymentEvent{{
+		EventID: eventID, Type: sale.PaymentSucceeded, OrderID: rid, AmountMinor: 100, Currency: "CNY", OccurredAt: time.Now(),
+	}})
+	must(t, err)
+	_, err = s.truth.ApplyPayment(t.Context(), eventID, nil)
+	must(t, err)
+}
+
+// setMeta changes what Redis has been told of the sale, and returns what names it.
+func (s *soldSale) setMeta(t *testing.T, field string, value int, names string) string {
+	t.Helper()
+	must(t, s.redis.HSet(t.Context(), fmt.Sprintf("sluice:{%s}:meta", s.id), field, value).Err())
+	return names
 }
 
 // exec changes Postgres behind everybody's back.

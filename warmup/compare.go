@@ -81,7 +81,13 @@ func (s *stores) compareSale(ctx context.Context, id string, announced map[strin
 		c.differ("redis: not live at epoch %d, is at %d", entry.Epoch, snapshot.Epoch)
 		return c, nil
 	}
-	c.compareConfig(entry, snapshot, state.Total)
+	configured, err := s.redis.Configured(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	for _, difference := range entry.Differences(configured, state.Total) {
+		c.differ("redis: %s", difference)
+	}
 	c.compareStock(state.Total-state.Held, snapshot, handOff)
 	return c, s.compareAllowList(ctx, &c, entry, state.AllowList)
 }
@@ -141,25 +147,6 @@ func jsonFields(e sale.Entry) map[string]any {
 		panic(fmt.Sprintf("an entry is not JSON: %v", err)) // its fields are plain values
 	}
 	return fields
-}
-
-// compareConfig compares the part of the configuration that Redis keeps.
-func (c *comparison) compareConfig(entry sale.Entry, in sale.Snapshot, total int64) {
-	if !in.OpensAt.Equal(entry.OpensAt) {
-		c.differ("redis: opens_at is %v, not %v", in.OpensAt, entry.OpensAt)
-	}
-	if !in.ClosesAt.Equal(entry.ClosesAt) {
-		c.differ("redis: closes_at is %v, not %v", in.ClosesAt, entry.ClosesAt)
-	}
-	if in.Limit != entry.PerUserLimit {
-		c.differ("redis: per_user_limit is %d, not %d", in.Limit, entry.PerUserLimit)
-	}
-	if in.Total != total {
-		c.differ("redis: total is %d, not %d", in.Total, total)
-	}
-	if in.Paused != entry.Paused {
-		c.differ("redis: paused is %t, not %t", in.Paused, entry.Paused)
-	}
 }
 
 // compareStock holds Redis to what is free: equal at rest; while reservations

@@ -30,7 +30,10 @@ type Stores struct {
 		// EachTicket may visit one twice while the hash grows.
 		EachTicket(ctx context.Context, saleID string, epoch int64, visit func(sale.Ticket) error) error
 		Buyers(ctx context.Context, saleID string, epoch int64) ([]string, error)
+		Slots(ctx context.Context, saleID string, epoch int64) (map[string]string, error)
+		Keys(ctx context.Context, saleID string, epoch int64) (map[string]string, error)
 		Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error)
+		Configured(ctx context.Context, saleID string) (sale.InRedis, error)
 	}
 	// Stream visits every hand-over that it holds, acknowledged ones included.
 	Stream interface {
@@ -101,18 +104,36 @@ func (s Stores) readSale(ctx context.Context, saleID string) (e sale.Evidence, t
 	if err := s.Redis.EachTicket(ctx, saleID, before.rows.Entry.Epoch, keep); err != nil {
 		return e, "", err
 	}
-	if e.Redis.Buyers, err = s.Redis.Buyers(ctx, saleID, before.rows.Entry.Epoch); err != nil {
+	if err := s.readNames(ctx, before.rows.Entry, &e.Redis); err != nil {
 		return e, "", err
 	}
 	if e.Redis.Adjusted, err = s.Redis.Adjusted(ctx, saleID, before.rows.Entry.Epoch); err != nil {
 		return e, "", err
 	}
+	configured, err := s.Redis.Configured(ctx, saleID)
+	if err != nil {
+		return e, "", err
+	}
+	e.Redis.Differs = before.rows.Entry.Differences(configured, e.Total)
 	after, err := s.position(ctx, saleID)
 	if err != nil {
 		return e, "", err
 	}
 	e.Still = before.numbers() == after.numbers()
 	return e, before.rows.Entry.Template, nil
+}
+
+// readNames reads what Redis finds reservations by: after the tickets, so that none is
+// missed that a name points to in a sale at rest.
+func (s Stores) readNames(ctx context.Context, e sale.Entry, r *sale.RedisEvidence) (err error) {
+	if r.Buyers, err = s.Redis.Buyers(ctx, e.ID, e.Epoch); err != nil {
+		return err
+	}
+	if r.Slots, err = s.Redis.Slots(ctx, e.ID, e.Epoch); err != nil {
+		return err
+	}
+	r.Keys, err = s.Redis.Keys(ctx, e.ID, e.Epoch)
+	return err
 }
 
 // position is how far a sale has come in Postgres and Redis.
@@ -132,15 +153,16 @@ func (s Stores) position(ctx context.Context, saleID string) (p position, err er
 
 // numbers are what changes whenever the sale moves.
 type numbers struct {
-	epoch, total, held, stock, accepted, served, given, handOff int64
+	epoch, rev, total, held, stock, version, accepted, served, unpaid, given, handOff int64
 	orders, releases, unapplied, adjustments, adjusting         int
 	payments, refundsOwed                                       int
 }
 
 func (p position) numbers() numbers {
 	return numbers{
-		epoch: p.rows.Entry.Epoch, total: p.rows.Total, held: p.rows.Held,
-		stock: p.snapshot.Stock, accepted: p.snapshot.Accepted, served: p.snapshot.Served, given: p.snapshot.Given,
+		epoch: p.rows.Entry.Epoch, rev: p.rows.Entry.Rev, total: p.rows.Total, held: p.rows.Held,
+		stock: p.snapshot.Stock, version: p.snapshot.Version, accepted: p.snapshot.Accepted, served: p.snapshot.Served,
+		unpaid: p.snapshot.Unpaid, given: p.snapshot.Given,
 		handOff: p.handOff.Count,
 		orders:  len(p.rows.Orders), releases: len(p.rows.Releases), unapplied: p.rows.Unapplied,
 		adjustments: len(p.rows.Adjustments), adjusting: evidenceOf(p).Adjusting(),
@@ -151,15 +173,16 @@ func (p position) numbers() numbers {
 func evidenceOf(p position) sale.Evidence {
 	return sale.Evidence{
 		SaleID: p.rows.Entry.ID, PerUserLimit: p.rows.Entry.PerUserLimit,
+		PriceMinor: p.rows.Entry.PriceMinor, Currency: p.rows.Entry.Currency,
 		Total: p.rows.Total, Held: p.rows.Held, Orders: p.rows.Orders,
-		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied,
+		Releases: p.rows.Releases, Unapplied: p.rows.Unapplied, Rowless: p.rows.Rowless,
 		Configured: p.rows.Entry.Total, Adjustments: p.rows.Adjustments,
 		Payments: p.rows.Payments, RefundsOwed: p.rows.RefundsOwed,
 		Redis: sale.RedisEvidence{
 			// An epoch starts with counters such that this holds for its total.
 			Loaded: p.snapshot.Total,
 			Stock:  p.snapshot.Stock, Accepted: p.snapshot.Accepted, Given: p.snapshot.Given, HandOff: p.handOff.Count,
-			Rank: p.snapshot.Rank, Served: p.snapshot.Served, SoldOut: p.snapshot.SoldOut,
+			Rank: p.snapshot.Rank, Served: p.snapshot.Served, Unpaid: p.snapshot.Unpaid, SoldOut: p.snapshot.SoldOut,
 		},
 	}
 }

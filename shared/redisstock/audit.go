@@ -65,6 +65,52 @@ func (c *Client) Buyers(ctx context.Context, saleID string, epoch int64) ([]stri
 	return slices.Collect(maps.Keys(seen)), nil
 }
 
+// Slots returns the rid that each slot points to at an epoch, by "user#slot".
+func (c *Client) Slots(ctx context.Context, saleID string, epoch int64) (map[string]string, error) {
+	return c.rids(ctx, saleID, keys(saleID, epoch)[3], "slots")
+}
+
+// Keys returns the rid that each idempotency key is bound to at an epoch, by user, line feed
+// and key.
+func (c *Client) Keys(ctx context.Context, saleID string, epoch int64) (map[string]string, error) {
+	return c.rids(ctx, saleID, keys(saleID, epoch)[4], "keys")
+}
+
+func (c *Client) rids(ctx context.Context, saleID, key, what string) (map[string]string, error) {
+	rids := make(map[string]string)
+	it := c.rdb.HScan(ctx, key, 0, "", 500).Iterator()
+	for it.Next(ctx) {
+		name := it.Val()
+		if !it.Next(ctx) {
+			break
+		}
+		rids[name] = it.Val()
+	}
+	if err := it.Err(); err != nil {
+		return nil, fmt.Errorf("cannot read %s of sale %s: %w", what, saleID, err)
+	}
+	return rids, nil
+}
+
+// Configured reads what Redis keeps of a sale's configuration, at whatever epoch. What is no
+// number is 0, as to the scripts.
+func (c *Client) Configured(ctx context.Context, saleID string) (sale.InRedis, error) {
+	names := []string{"opens_ms", "closes_ms", "limit", "total", "rebuy", "allow", "paused"}
+	values, err := c.rdb.HMGet(ctx, keys(saleID, 0)[0], names...).Result()
+	if err != nil {
+		return sale.InRedis{}, fmt.Errorf("cannot read the configuration of sale %s: %w", saleID, err)
+	}
+	n := make([]int64, len(values))
+	for i, v := range values {
+		text, _ := v.(string)
+		n[i], _ = strconv.ParseInt(text, 10, 64)
+	}
+	return sale.InRedis{
+		OpensAt: time.UnixMilli(n[0]).UTC(), ClosesAt: time.UnixMilli(n[1]).UTC(), Limit: int(n[2]), Total: n[3],
+		RebuyAfterRelease: n[4] == 1, AllowListed: n[5] == 1, Paused: n[6] == 1,
+	}, nil
+}
+
 // Adjusted returns the adjustments that moved units at an epoch, or that it was loaded
 // with, in no order.
 func (c *Client) Adjusted(ctx context.Context, saleID string, epoch int64) ([]sale.Adjustment, error) {

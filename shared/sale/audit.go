@@ -21,6 +21,7 @@ func Audit(e Evidence) Verdict {
 	a.givenBackOnce()
 	a.ordersTrace()
 	a.statusesForward()
+	a.configuredAlike()
 	a.undersellWhenInDoubt()
 	a.paymentsCountOnce()
 	a.couponsAddUp()
@@ -34,7 +35,8 @@ type audit struct {
 	orders   map[string][]Order // by rid; more than one is itself a violation
 	tickets  map[string]Ticket
 	handed   map[string]bool
-	inFlight []string // sorted rids that Redis or the stream knows and Postgres does not
+	rowless  map[string]bool // rids that may have no order row
+	inFlight []string        // sorted rids that Redis or the stream knows and Postgres does not
 	atRest   bool
 	final    bool // what is unfinished is a violation
 	found    map[string][]string
@@ -47,6 +49,7 @@ func newAudit(e Evidence) *audit {
 		orders:   make(map[string][]Order, len(e.Orders)),
 		tickets:  make(map[string]Ticket, len(e.Redis.Tickets)),
 		handed:   make(map[string]bool, len(e.HandedOver)),
+		rowless:  make(map[string]bool, len(e.Rowless)),
 		found:    make(map[string][]string),
 		unnamed:  make(map[string]int),
 	}
@@ -58,6 +61,9 @@ func newAudit(e Evidence) *audit {
 	}
 	for _, rid := range e.HandedOver {
 		a.handed[rid] = true
+	}
+	for _, rid := range e.Rowless {
+		a.rowless[rid] = true
 	}
 	a.inFlight = a.withoutOrder()
 	a.atRest = e.Still && a.nothingUnderWay()
@@ -82,7 +88,7 @@ func (a *audit) withoutOrder() []string {
 }
 
 func (a *audit) nothingUnderWay() bool {
-	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting() > 0 || len(a.inFlight) > 0 || a.Coupons.Broken(CouponLapses) > 0 {
+	if a.Redis.HandOff > 0 || a.Unapplied > 0 || a.Adjusting() > 0 || len(a.inFlight) > 0 || len(a.Redis.Differs) > 0 || a.Coupons.Broken(CouponLapses) > 0 {
 		return false
 	}
 	queued := func(t Ticket) bool { return t.Status == StatusQueued }

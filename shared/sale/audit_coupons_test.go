@@ -23,9 +23,8 @@ func claimed() Evidence {
 		Redis:      RedisEvidence{Loaded: 4, Stock: 1, Accepted: 3, Rank: 3, Served: 3, Buyers: []string{"ann#1", "bob#1"}},
 		Coupons:    CouponEvidence{TemplateID: "t", Total: 3, Issued: 2, Units: 3, Holding: 2, Instances: 2, Redeemed: 1, Redemptions: 2, Returns: 1},
 	}
-	for _, o := range e.Orders {
-		e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: o.Reservation, Status: o.State.TicketStatus()})
-	}
+	e.Orders[2].Reason = ReasonDuplicate
+	e.giveTickets()
 	return e
 }
 
@@ -113,7 +112,10 @@ func TestAudit_AnOverdueLockIsUnderWay(t *testing.T) {
 func TestAudit_OnlyGoodsArePaidFor(t *testing.T) {
 	t.Parallel()
 	e := sold()
-	e.Orders[1].AmountMinor = 5
+	e.PriceMinor = 5
+	for i := range e.Orders {
+		e.Orders[i].AmountMinor = 5
+	}
 	if v := Audit(e); v.Pass {
 		t.Error("a paid order of goods without a payment passes")
 	}

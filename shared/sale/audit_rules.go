@@ -41,6 +41,8 @@ func (a *audit) oneHolderASlot() {
 	}
 	if a.atRest {
 		a.sameSlots()
+		a.slotsPoint()
+		a.keysPoint()
 	}
 }
 
@@ -110,6 +112,19 @@ func (a *audit) nothingLeftBehind() {
 	if a.atRest && a.Redis.Served != a.Redis.Rank {
 		a.violate("I3", "Redis counts %d reservations as served, %d ranks were given", a.Redis.Served, a.Redis.Rank)
 	}
+	if unpaid := a.unpaid(); a.atRest && a.Redis.Unpaid != unpaid {
+		a.violate("I3", "Redis counts %d reservations as unpaid, of its tickets %d are", a.Redis.Unpaid, unpaid)
+	}
+}
+
+// unpaid counts the tickets whose reservations may yet come back.
+func (a *audit) unpaid() (n int64) {
+	for _, t := range a.Redis.Tickets {
+		if t.Status != StatusPaid && !t.Status.Closed() {
+			n++
+		}
+	}
+	return n
 }
 
 // superseded orders came after a load had counted: no epoch had a ticket of theirs.
@@ -159,6 +174,17 @@ func (a *audit) sameAdjustments() {
 	}
 }
 
+// configuredAlike is the part of I4 that makes Redis sell what Postgres says: until it was
+// told, the sale is not at rest.
+func (a *audit) configuredAlike() {
+	if !a.final {
+		return
+	}
+	for _, difference := range a.Redis.Differs {
+		a.violate("I4", "Redis has the sale otherwise: %s", difference)
+	}
+}
+
 // givenBackOnce is I5: what Redis was given back is what Postgres let go, once a
 // reservation.
 func (a *audit) givenBackOnce() {
@@ -171,6 +197,11 @@ func (a *audit) givenBackOnce() {
 		}
 		a.releaseFits(r)
 	}
+	for _, o := range a.Orders {
+		if o.State.TicketStatus().Closed() && times[o.RID] == 0 {
+			a.violate("I5", "order %s is %s and has no release", o.RID, o.State)
+		}
+	}
 	r := a.Redis
 	if r.Loaded-r.Accepted+r.Given != r.Stock {
 		a.violate("I5", "Redis: %d loaded − %d accepted + %d given back is not the %d in stock", r.Loaded, r.Accepted, r.Given, r.Stock)
@@ -181,16 +212,31 @@ func (a *audit) givenBackOnce() {
 	}
 }
 
-// releaseFits checks one release against the order it lets go.
+// releaseFits checks one release against the order it lets go, which is there unless the
+// reservation was rejected with a dead letter: rows are never deleted.
 func (a *audit) releaseFits(r Release) {
 	if r.Give < 0 || r.Give > 1 {
 		a.violate("I5", "the release of %s gives back %d units", r.RID, r.Give)
 	}
+	if len(a.orders[r.RID]) == 0 && (r.Status != StatusRejected || !a.rowless[r.RID]) {
+		a.violate("I3", "reservation %s is released as %s and has no order row", r.RID, r.Status)
+	}
 	for _, o := range a.orders[r.RID] {
+		if r.Status != o.State.TicketStatus() || r.Reason != o.Reason {
+			a.violate("I3", "the release of %s closes it as %s, its order is %s", r.RID, outcome(string(r.Status), r.Reason), outcome(string(o.State), o.Reason))
+		}
 		if r.Give > 0 && o.HoldsUnit {
 			a.violate("I5", "the release of %s gives back a unit that its order still holds", r.RID)
 		}
 	}
+}
+
+// outcome is a status or a state with the reason of a rejection.
+func outcome(status string, reason Reason) string {
+	if reason == ReasonNone {
+		return status
+	}
+	return status + " as " + string(reason)
 }
 
 // ordersTrace is I6: every order is of a reservation that the stream or Redis
@@ -221,6 +267,11 @@ func (a *audit) statusesForward() {
 			if seen[i] != seen[i-1] && !seen[i-1].CanBecome(seen[i]) {
 				a.violate("I7", "ticket %s went from %s to %s", s.RID, seen[i-1], seen[i])
 			}
+		}
+	}
+	for _, o := range a.Orders { // those of open orders are a loop's
+		if o.State.TicketStatus().Closed() && o.ShownState != o.State {
+			a.violate("I7", "order %s is %s, what its ticket shows is noted as %q", o.RID, o.State, o.ShownState)
 		}
 	}
 	if !a.final {

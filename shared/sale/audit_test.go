@@ -40,10 +40,27 @@ func sold() Evidence {
 			{RID: "r2", Accepted: true, Statuses: []Status{StatusConfirmed}},
 		},
 	}
+	e.Orders[3].Reason = ReasonDuplicate
+	e.giveTickets()
+	return e
+}
+
+// giveTickets makes Redis have a ticket of every order, and what it is found by.
+func (e *Evidence) giveTickets() {
+	e.Redis.Tickets, e.Redis.Unpaid = nil, 0
+	e.Redis.Slots, e.Redis.Keys = make(map[string]string), make(map[string]string)
 	for _, o := range e.Orders {
 		e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: o.Reservation, Status: o.State.TicketStatus()})
+		if e.Redis.Slots[o.slotName()] == "" || o.HoldsSlot {
+			e.Redis.Slots[o.slotName()] = o.RID
+		}
+		if !o.State.TicketStatus().Closed() {
+			e.Redis.Keys[o.keyName()] = o.RID
+		}
+		if o.State == OrderPending {
+			e.Redis.Unpaid++
+		}
 	}
-	return e
 }
 
 func TestAudit_CleanSalePasses(t *testing.T) {
@@ -155,6 +172,30 @@ func TestAudit_PlantedViolations(t *testing.T) {
 		{"ticket gone", "I7", "r2", func(e *Evidence) { e.Redis.Tickets = slices.Delete(e.Redis.Tickets, 1, 2) }},
 		{"Redis offers a unit in flight", "I8", "offers 1", func(e *Evidence) { e.HandedOver = append(e.HandedOver, "r9") }},
 		{"Redis offers too much", "I8", "offers 2", func(e *Evidence) { e.Redis.Stock = 2 }},
+		{"closed order deleted", "I3", "r3 is released as expired and has no order row", func(e *Evidence) { e.Orders = slices.Delete(e.Orders, 2, 3) }},
+		{"closed order deleted that has a dead letter", "I3", "r3 is released as expired and has no order row", func(e *Evidence) {
+			e.Orders, e.Rowless = slices.Delete(e.Orders, 2, 3), []string{"r3"}
+		}},
+		{"rejected order deleted", "I3", "r4 is released as rejected and has no order row", func(e *Evidence) { e.Orders = e.Orders[:3] }},
+		{"closed order without its release", "I5", "order r3 is expired and has no release", func(e *Evidence) { e.Releases = e.Releases[1:] }},
+		{"release with another status", "I3", "the release of r3 closes it as cancelled, its order is expired", func(e *Evidence) { e.Releases[0].Status = StatusCancelled }},
+		{"release with another reason", "I3", "closes it as rejected as surplus, its order is rejected as duplicate", func(e *Evidence) { e.Releases[1].Reason = ReasonSurplus }},
+		{"release of an open order", "I3", "the release of r1 closes it as expired, its order is pending", func(e *Evidence) {
+			e.Releases = append(e.Releases, Release{RID: "r1", Status: StatusExpired})
+		}},
+		{"closed order noted as shown otherwise", "I7", `order r3 is expired, what its ticket shows is noted as "pending"`, func(e *Evidence) { e.Orders[2].ShownState = OrderPending }},
+		{"unpaid miscounted", "I3", "counts 7 reservations as unpaid, of its tickets 1 are", func(e *Evidence) { e.Redis.Unpaid = 7 }},
+		{"slot that points to another's", "I2", "slot bob#1 point to r1, order r2 holds it", func(e *Evidence) { e.Redis.Slots["bob#1"] = "r1" }},
+		{"free slot that points to another's", "I2", "slot cid#1 point to r1, a ticket of slot ann#1", func(e *Evidence) { e.Redis.Slots["cid#1"] = "r1" }},
+		{"free slot that points to nobody's", "I2", "slot cid#1 point to r9, which has no ticket", func(e *Evidence) { e.Redis.Slots["cid#1"] = "r9" }},
+		{"slot that points nowhere", "I2", "slot cid#1 point to nothing, ticket r3 is of it", func(e *Evidence) { delete(e.Redis.Slots, "cid#1") }},
+		{"key of another", "I2", `key "bob\n" bound to r1, the ticket of key "ann\n"`, func(e *Evidence) { e.Redis.Keys["bob\n"] = "r1" }},
+		{"key of nobody", "I2", `key "bob\nk" bound to r9, which has no ticket`, func(e *Evidence) { e.Redis.Keys["bob\nk"] = "r9" }},
+		{"key that is bound no more", "I2", `key "bob\n" bound to nothing, ticket r2 is of it`, func(e *Evidence) { delete(e.Redis.Keys, "bob\n") }},
+		{"no key, bound to what is closed", "I2", `key "cid\n" bound to r3, which is expired`, func(e *Evidence) { e.Redis.Keys["cid\n"] = "r3" }},
+		{"configured otherwise", "I4", "Redis has the sale otherwise: per_user_limit is 2, not 1", func(e *Evidence) {
+			e.Redis.Differs, e.Waited = []string{"per_user_limit is 2, not 1"}, true
+		}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,8 +254,9 @@ func requireViolation(t *testing.T, v Verdict, invariant, names string) {
 func paidSale() Evidence {
 	const old = "01935fd2-d6eb-7592-aa3e-cd665a5d9b60"
 	e := sold()
+	e.PriceMinor, e.Currency = 100, "CNY"
 	for i := range e.Orders {
-		e.Orders[i].AmountMinor = 100
+		e.Orders[i].AmountMinor, e.Orders[i].Currency = 100, "CNY"
 	}
 	rename := func(rid *string) {
 		if *rid == "r3" {
@@ -224,15 +266,14 @@ func paidSale() Evidence {
 	rename(&e.Orders[2].RID)
 	rename(&e.Releases[0].RID)
 	rename(&e.HandedOver[3])
-	rename(&e.Redis.Tickets[2].RID)
 	replacement := e.Orders[1]
 	replacement.RID, replacement.UserID, replacement.Rank, replacement.Replaces = LateRID(old), "cid", 5, old
 	e.Orders = append(e.Orders, replacement)
-	e.Redis.Tickets = append(e.Redis.Tickets, Ticket{Reservation: replacement.Reservation, Status: StatusPaid})
+	e.giveTickets()
 	e.Held, e.Redis.Stock, e.Redis.Accepted, e.Redis.Served, e.Redis.Rank, e.Redis.SoldOut = 3, 0, 5, 5, 5, true
 	e.Redis.Buyers = append(e.Redis.Buyers, "cid#1")
 	event := func(id, order string, kind PaymentType, result PaymentResult) Payment {
-		return Payment{PaymentEvent: PaymentEvent{EventID: id, Type: kind, OrderID: order, AmountMinor: 100}, Result: result}
+		return Payment{PaymentEvent: PaymentEvent{EventID: id, Type: kind, OrderID: order, AmountMinor: 100, Currency: "CNY"}, Result: result}
 	}
 	e.Payments = []Payment{
 		event("e1", "r2", PaymentSucceeded, PaymentPaid), event("e2", old, PaymentSucceeded, PaymentReplaced),
@@ -241,6 +282,10 @@ func paidSale() Evidence {
 	}
 	e.RefundsOwed = []RefundOwed{
 		{EventID: "e3", OrderID: LateRID(old), SettledAt: time.Unix(1, 0)}, {EventID: "e5", OrderID: "r4"},
+	}
+	e.RefundsOwed[0].Reason, e.RefundsOwed[1].Reason = OwedSecond, OwedRejected
+	for i := range e.RefundsOwed {
+		e.RefundsOwed[i].AmountMinor, e.RefundsOwed[i].Currency = 100, "CNY"
 	}
 	return e
 }
@@ -260,6 +305,20 @@ func TestAudit_PaymentsHaveOneEffectEach(t *testing.T) {
 		"which is expired and of user cid":                                              func(e *Evidence) { e.Orders[4].UserID = "eve" },
 		"under a rid that is not of it":                                                 func(e *Evidence) { e.Orders[4].Replaces = "r1" },
 		"which is not there":                                                            func(e *Evidence) { e.Orders[2].RID = "r9" },
+		"order r2 is of 1 CNY, the price is 100 CNY":                                    func(e *Evidence) { e.Orders[1].AmountMinor = 1 },
+		"order r1 is of 100 USD, the price is 100 CNY":                                  func(e *Evidence) { e.Orders[0].Currency = "USD" },
+		"order r2 and what took its place: 1 are paid, by 0":                            func(e *Evidence) { e.Orders[1].AmountMinor, e.Payments = 0, e.Payments[1:] },
+		"event e1 of 0 CNY is paid, its order r2 is of 100 CNY":                         func(e *Evidence) { e.Payments[0].AmountMinor = 0 },
+		"event e1 of 100 USD is paid, its order r2 is of 100 CNY":                       func(e *Evidence) { e.Payments[0].Currency = "USD" },
+		"event e1 of order r2 is a payment.failed, and its result is \"paid\"":          func(e *Evidence) { e.Payments[0].Type = PaymentFailed },
+		"event e6 of 100 CNY has a wrong amount by its result": func(e *Evidence) {
+			e.Payments[5].Type, e.Payments[5].Result = PaymentSucceeded, PaymentWrongAmount
+		},
+		"for payment event e5 is 1 CNY for order r4, the payment is 100 CNY":   func(e *Evidence) { e.RefundsOwed[1].AmountMinor = 1 },
+		"for payment event e5 is 100 USD for order r4, the payment is 100 CNY": func(e *Evidence) { e.RefundsOwed[1].Currency = "USD" },
+		"e5 of order r4 has the reason no_unit, which its order denies":        func(e *Evidence) { e.RefundsOwed[1].Reason = OwedNoUnit },
+		"has the reason cancelled, which its order denies":                     func(e *Evidence) { e.RefundsOwed[0].Reason = OwedCancelled },
+		"settled are not of the amounts that settled them":                     func(e *Evidence) { e.Payments[3].AmountMinor = 1 },
 		"payment event e1 of order r2 is not applied": func(e *Evidence) {
 			e.Payments[0].Result, e.Waited = PaymentWaits, true
 		},

@@ -6,12 +6,15 @@ package sale
 type Evidence struct {
 	SaleID       string
 	PerUserLimit int
+	PriceMinor   int64  // of an order, in minor units of Currency; no change of a sale that was loaded changes it
+	Currency     string // of the price
 
 	Total     int64 // units of the sale, as Postgres counts them
 	Held      int64 // units that orders hold, as the stock row counts them
 	Orders    []Order
 	Releases  []Release
-	Unapplied int // releases that are not marked as applied to Redis
+	Unapplied int      // releases that are not marked as applied to Redis
+	Rowless   []string // rids with a dead letter: they may have been rejected without an order row
 
 	Configured  int64 // units of the sale, as configured
 	Adjustments []AdjustmentRow
@@ -42,7 +45,8 @@ type AuditRows struct {
 	Held      int64 // units that the stock row says are held
 	Orders    []Order
 	Releases  []Release
-	Unapplied int // releases without an applied mark
+	Unapplied int      // releases without an applied mark
+	Rowless   []string // rids that have a dead letter
 
 	Adjustments []AdjustmentRow
 	Payments    []Payment    // events of these orders, and of reservations rejected without one
@@ -79,8 +83,12 @@ type RedisEvidence struct {
 	HandOff  int64 // reservations that no PubAck or order has confirmed yet
 	Rank     int64 // last rank given
 	Served   int64 // ranks counted as having their outcome
+	Unpaid   int64 // reservations counted as neither paid nor closed
 	SoldOut  bool
-	Buyers   []string // "user#slot" of every slot that is taken
+	Buyers   []string          // "user#slot" of every slot that is taken
+	Slots    map[string]string // rid by "user#slot": the one that a buyer's tickets are found by
+	Keys     map[string]string // rid by user, line feed and idempotency key
+	Differs  []string          // from the sale's configuration, see Entry.Differences
 	Tickets  []Ticket
 	Adjusted []Adjustment // that moved units, or were loaded with the epoch
 }
