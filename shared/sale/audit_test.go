@@ -90,6 +90,26 @@ func TestAudit_SupersededOrdersNeedNoTicket(t *testing.T) {
 	}
 }
 
+// Of what Postgres takes no row there is a release and a dead letter.
+func TestAudit_RejectedWithADeadLetterNeedsNoOrder(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	e.Rowless, e.Orders = []string{"r4"}, e.Orders[:3]
+	if v := Audit(e); !v.Pass || !v.AtRest {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Redis is told of changes by a loop.
+func TestAudit_AChangeThatRedisWasNotToldIsUnderWay(t *testing.T) {
+	t.Parallel()
+	e := sold()
+	e.Redis.Differs = []string{"paused is false, not true"}
+	if v := Audit(e); v.AtRest || !v.Pass {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestAudit_AnUnfinishedAdjustmentIsUnderWay(t *testing.T) {
 	t.Parallel()
 	e := sold()
