@@ -10,7 +10,7 @@ import (
 )
 
 // RestoreRefunded makes Postgres hold what a refunded ticket says, by the payments that it
-// has: the first success and the first refund of the order are the ones that were applied, and the refund says
+// has: the first success and the first refund of the order's amount are the ones that were applied, and the refund says
 // whether the unit came back. Without one it did not, unless none is left to hold. Applying a success to such an order would owe a refund.
 // replaced are the expired orders that it took the place of, the last one first: payments may name those.
 // With back it leaves out what keeps its unit, else what does not: units must be free before anybody takes them.
@@ -50,8 +50,8 @@ func (r *restoring) refunded(ctx context.Context, replaced []string, back bool) 
 		UPDATE payments SET applied_at = clock_timestamp(), result = CASE type WHEN 'refund.succeeded' THEN 'refunded' ELSE 'paid' END
 		WHERE applied_at IS NULL AND event_id IN (
 			SELECT DISTINCT ON (type) event_id FROM payments
-			WHERE order_id = ANY ($1::text[]::uuid[]) AND type IN ('payment.succeeded', 'refund.succeeded')
-			ORDER BY type, received_at, event_id)`, named); err != nil {
+			WHERE order_id = ANY ($1::text[]::uuid[]) AND type IN ('payment.succeeded', 'refund.succeeded') AND amount = $2 AND currency = $3
+			ORDER BY type, received_at, event_id)`, named, r.entry.PriceMinor, r.entry.Currency); err != nil {
 		return fmt.Errorf("mark payments: %w", err)
 	}
 	give := 0
@@ -91,8 +91,8 @@ func (r *restoring) holdOne(ctx context.Context) error {
 func (r *restoring) refundOf(ctx context.Context, named []string) (restock bool, state sale.OrderState, err error) {
 	err = r.tx.QueryRow(ctx, `
 		SELECT coalesce((SELECT restock FROM payments WHERE order_id = ANY ($1::text[]::uuid[]) AND type = 'refund.succeeded'
-				ORDER BY received_at, event_id LIMIT 1), false),
-			coalesce((SELECT state FROM orders WHERE id = ($1::text[]::uuid[])[1]), '')`, named).Scan(&restock, &state)
+				AND amount = $2 AND currency = $3 ORDER BY received_at, event_id LIMIT 1), false),
+			coalesce((SELECT state FROM orders WHERE id = ($1::text[]::uuid[])[1]), '')`, named, r.entry.PriceMinor, r.entry.Currency).Scan(&restock, &state)
 	if err != nil {
 		return false, "", fmt.Errorf("read refund: %w", err)
 	}

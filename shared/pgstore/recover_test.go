@@ -414,8 +414,14 @@ func TestRestoreRefunded_ItsPaymentsSayWhetherTheUnitCameBack(t *testing.T) {
 				Currency: "CNY", OccurredAt: r.AcceptedAt.Add(time.Duration(n) * time.Second), Restock: n == 1 && i < 2})
 		}
 	}
-	_, err := s.StorePayments(t.Context(), events)
-	must(t, err)
+	wrong := slices.Clone(events[4:]) // of the one whose unit was shipped: not its amount, and received before
+	for i := range wrong {
+		wrong[i].EventID, wrong[i].AmountMinor, wrong[i].Restock = "wrong "+wrong[i].EventID, 1, i == 1
+	}
+	for _, stored := range [][]sale.PaymentEvent{wrong, events} {
+		_, err := s.StorePayments(t.Context(), stored)
+		must(t, err)
+	}
 	wants := [2]int64{2, 1}
 	for range 2 {
 		for pass, back := range []bool{true, false} {
@@ -437,8 +443,8 @@ func TestRestoreRefunded_ItsPaymentsSayWhetherTheUnitCameBack(t *testing.T) {
 		t.Errorf("%d held, %v", held, err)
 	}
 	waiting, _, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10)
-	if err != nil || len(waiting) != 0 {
-		t.Errorf("waiting: %+v, %v", waiting, err)
+	if err != nil || len(waiting) != 2 || waiting[0].AmountMinor != 1 || waiting[1].AmountMinor != 1 {
+		t.Errorf("waiting: %+v, %v, want those of a wrong amount", waiting, err)
 	}
 }
 
