@@ -154,8 +154,8 @@ func (s Stores) position(ctx context.Context, saleID string) (p position, err er
 // numbers are what changes whenever the sale moves.
 type numbers struct {
 	epoch, rev, total, held, stock, version, accepted, served, unpaid, given, handOff int64
-	orders, releases, unapplied, adjustments, adjusting         int
-	payments, refundsOwed                                       int
+	orders, releases, unapplied, adjustments, adjusting                               int
+	payments, refundsOwed                                                             int
 }
 
 func (p position) numbers() numbers {
