@@ -35,8 +35,8 @@ func benchCommand(ctx context.Context, args []string, getenv func(string) string
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	if *rounds < 1 || *duration < time.Second || *duration > time.Minute {
-		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must be at least 1, -duration (SLUICE_DURATION) 1s to 1m")
+	if err := checkTimed(*rounds, *duration); err != nil {
+		return err
 	}
 	if *only != "" && !slices.Contains(bench.Parts(), *only) {
 		return service.UsageErrorf("-only (SLUICE_ONLY) must be one of: %s", strings.Join(bench.Parts(), ", "))

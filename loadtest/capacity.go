@@ -68,6 +68,9 @@ func (p planning) check() error {
 	if p.into != "" && p.from != "" {
 		return service.UsageErrorf("-into (SLUICE_INTO) is for what is measured: leave -costs (SLUICE_COSTS) out")
 	}
+	if err := checkRounds("rounds", p.Rounds, 1); err != nil {
+		return err
+	}
 	if err := p.Check(); err != nil {
 		return service.UsageErrorf("%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,19 +39,18 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	all := chaos.Rows()
-	if *cluster {
-		all = chaos.ClusterRows()
-	}
-	rows, err := chosen(all, *only, *except, *short)
+	rows, err := wanted{*only, *except, *short, *cluster}.rows()
 	if err != nil {
 		return err
 	}
 	if *list {
 		return listRows(stdout, rows)
 	}
-	if *seeds < 1 {
-		return service.UsageErrorf("-seeds (SLUICE_SEEDS) must be at least 1, is %d", *seeds)
+	if err := checkRounds("seeds", *seeds, 1); err != nil {
+		return err
+	}
+	if *seed > math.MaxUint64-uint64(*seeds-1) {
+		return service.UsageErrorf("-seed (SLUICE_SEED) is %d, and there are no %d seeds from there on: name a smaller one", *seed, *seeds)
 	}
 	c := chaos.Config{Rows: rows, OutDir: *out, BinDir: *bin, Src: *src, Log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
 	for i := range *seeds {
@@ -88,33 +88,73 @@ func adopt(rep *report.Report, faults []report.Fault) {
 	}
 }
 
-// chosen are the rows of all that were asked for.
-func chosen(all []chaos.Row, only, except string, short bool) ([]chaos.Row, error) {
-	wanted, err := named("only", only, all)
+// wanted is what chaos is asked for.
+type wanted struct {
+	only, except   string
+	short, cluster bool
+}
+
+// rows are those that were asked for: one at least.
+func (w wanted) rows() ([]chaos.Row, error) {
+	all, others := chaos.Rows(), chaos.ClusterRows()
+	if w.cluster {
+		all, others = others, all
+	}
+	only, err := w.named("only", w.only, all, others)
 	if err != nil {
 		return nil, err
 	}
-	unwanted, err := named("except", except, all)
+	except, err := w.named("except", w.except, all, others)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(row chaos.Row) bool {
-		return len(wanted) > 0 && !wanted[row.ID] || unwanted[row.ID] || short && !row.Short
-	}), nil
+	rows := slices.DeleteFunc(all, func(row chaos.Row) bool {
+		return len(only) > 0 && !only[row.ID] || except[row.ID] || w.short && !row.Short
+	})
+	if len(rows) == 0 {
+		return nil, service.UsageErrorf("no row is left: %s leave none; chaos -list, with -cluster or without, shows which there are", w.flags())
+	}
+	return rows, nil
+}
+
+// flags are those that choose rows, as they were given.
+func (w wanted) flags() string {
+	var given []string
+	if w.cluster {
+		given = append(given, "-cluster")
+	}
+	if w.short {
+		given = append(given, "-short")
+	}
+	if w.only != "" {
+		given = append(given, "-only "+w.only)
+	}
+	if w.except != "" {
+		given = append(given, "-except "+w.except)
+	}
+	return strings.Join(given, " and ")
 }
 
 // named are the numbers of the rows that a flag names, by number or name.
-func named(flag, list string, all []chaos.Row) (map[string]bool, error) {
+func (w wanted) named(flag, list string, all, others []chaos.Row) (map[string]bool, error) {
+	names, err := listed(flag, list)
+	if err != nil {
+		return nil, err
+	}
 	numbers := make(map[string]bool)
-	for name := range strings.SplitSeq(list, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
-		i := slices.IndexFunc(all, func(row chaos.Row) bool { return row.ID == name || row.Name == name })
-		if i < 0 {
+	for _, name := range names {
+		is := func(row chaos.Row) bool { return row.ID == name || row.Name == name }
+		i := slices.IndexFunc(all, is)
+		switch {
+		case i >= 0:
+			numbers[all[i].ID] = true
+		case !slices.ContainsFunc(others, is):
 			return nil, service.UsageErrorf("-%s (%s) names no row %q: -list shows them, and -cluster -list the others", flag, service.Variable(flag), name)
+		case w.cluster:
+			return nil, service.UsageErrorf("-%s (%s): %s is a row without clusters: leave -cluster (SLUICE_CLUSTER) out", flag, service.Variable(flag), name)
+		default:
+			return nil, service.UsageErrorf("-%s (%s): %s needs -cluster (SLUICE_CLUSTER)", flag, service.Variable(flag), name)
 		}
-		numbers[all[i].ID] = true
 	}
 	return numbers, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"sluice/loadtest/internal/chaos"
 	"sluice/loadtest/internal/report"
+	"sluice/shared/service"
 )
 
 // The rows that every change is held against: gateways and workers die at exact points,
@@ -54,6 +56,35 @@ func TestChaos_RefusesRowsThatAreNotThere(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("-only %s: %v", only, err)
 		}
+	}
+}
+
+func TestChaos_RefusesToRunNoRowAndLeavesTheReportOfBefore(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	kept := filepath.Join(out, "report.json")
+	must(t, os.WriteFile(kept, []byte("of before"), 0o600))
+	for _, c := range []struct{ args, want string }{
+		{"-only 10 -except 10", "no row is left: -only 10 and -except 10 leave none"},
+		{"-short -only 9", "no row is left: -short and -only 9 leave none"},
+		{"-cluster -short", "no row is left: -cluster and -short leave none"},
+		{"-only 37", "37 needs -cluster"},
+		{"-except stores-die-in-turn", "stores-die-in-turn needs -cluster"},
+		{"-cluster -only 10", "10 is a row without clusters: leave -cluster"},
+		{"-only ,", `-only (SLUICE_ONLY) is ","`},
+		{"-except ,,", `-except (SLUICE_EXCEPT) is ",,"`},
+		{"-only 10 -seeds 0", "-seeds (SLUICE_SEEDS) must be 1 to 100, is 0"},
+		{"-only 10 -seeds 9223372036854775807", "must be 1 to 100"},
+		{"-only 10 -seeds 2 -seed 18446744073709551615", "-seed (SLUICE_SEED) is 18446744073709551615, and there are no 2 seeds"},
+	} {
+		var printed bytes.Buffer
+		err := run(t.Context(), append([]string{"chaos", "-out", out}, strings.Fields(c.args)...), func(string) string { return "" }, &printed, &printed)
+		if !errors.Is(err, service.ErrUsage) || !strings.Contains(err.Error(), c.want) || printed.Len() > 0 {
+			t.Errorf("%s: %v, want %q; printed %s", c.args, err, c.want, printed.String())
+		}
+	}
+	if got, err := os.ReadFile(kept); err != nil || string(got) != "of before" {
+		t.Errorf("the report of before is %q: %v", got, err)
 	}
 }
 

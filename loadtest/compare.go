@@ -33,8 +33,8 @@ func compareCommand(ctx context.Context, args []string, getenv func(string) stri
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	if *rounds < 1 {
-		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must be at least 1, is %d", *rounds)
+	if err := checkRounds("rounds", *rounds, 1); err != nil {
+		return err
 	}
 	if *only != "" && !compare.Known(*only) {
 		return service.UsageErrorf("-only (SLUICE_ONLY) must be one of: %s", strings.Join(compare.Parts(), ", "))

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
 
 	"sluice/loadtest/internal/report"
 	"sluice/shared/service"
@@ -36,6 +38,40 @@ func checkOut(out string) error {
 		return service.UsageErrorf("-out (SLUICE_OUT): %s is a file, or below one: name a directory, which is made if it is not there", out)
 	}
 	return nil
+}
+
+// mostRounds of a measurement, and seeds of a run: more would take days, and some plan all
+// of it before they begin.
+const mostRounds = 100
+
+// checkRounds refuses how often a flag has something done.
+func checkRounds(flag string, rounds, least int) error {
+	if rounds < least || rounds > mostRounds {
+		return service.UsageErrorf("-%s (%s) must be %d to %d, is %d", flag, service.Variable(flag), least, mostRounds, rounds)
+	}
+	return nil
+}
+
+// checkTimed is checkRounds for measurements whose time can be set too.
+func checkTimed(rounds int, each time.Duration) error {
+	if each < time.Second || each > time.Minute {
+		return service.UsageErrorf("-duration (SLUICE_DURATION) must be 1s to 1m, is %s", each)
+	}
+	return checkRounds("rounds", rounds, 1)
+}
+
+// listed are the names in a flag, separated by commas; none if it is empty. One that has
+// something else and no name is refused: it is not for everything.
+func listed(flag, text string) (names []string, err error) {
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	if text != "" && names == nil {
+		return nil, service.UsageErrorf("-%s (%s) is %q, which names nothing: write names with commas between, or leave it empty", flag, service.Variable(flag), text)
+	}
+	return names, nil
 }
 
 // mostGateways, and workers, that a stack has.

@@ -33,6 +33,24 @@ func TestMeasurements_RefuseAStackThatCannotBeBeforeTheyBegin(t *testing.T) {
 	}
 }
 
+func TestMeasurements_RefuseMoreRoundsThanAnybodyWaitsFor(t *testing.T) {
+	t.Parallel()
+	for name, measure := range map[string]do{"bench": benchCommand, "compare": compareCommand, "pace": paceCommand, "capacity": capacityCommand, "slow": slowCommand} {
+		for _, rounds := range []string{"-1", "101", "9223372036854775807"} {
+			refusesBeforeItBegins(t, name, measure, "to 100, is "+rounds, "-rounds", rounds, "-bin", t.TempDir(), "-out", t.TempDir())
+		}
+	}
+}
+
+func TestMeasurements_RefuseNamesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, measure := range map[string]do{"chaos": chaosCommand, "mutants": mutantsCommand, "pace": paceCommand, "bench": benchCommand, "compare": compareCommand} {
+		for _, only := range []string{",", " ", " , ,"} {
+			refusesBeforeItBegins(t, name, measure, "-only (SLUICE_ONLY)", "-only", only, "-bin", t.TempDir(), "-out", t.TempDir())
+		}
+	}
+}
+
 func refusesBeforeItBegins(t *testing.T, name string, measure do, says string, args ...string) {
 	t.Helper()
 	var stdout bytes.Buffer

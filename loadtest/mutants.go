@@ -78,10 +78,11 @@ func mutantsReport(whole []report.Fault, found []report.Mutant) report.Report {
 
 // chosenMutations are those that were asked for.
 func chosenMutations(only string) (chosen []mutants.Mutation, err error) {
-	for name := range strings.SplitSeq(only, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
-		}
+	names, err := listed("only", only)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		m, err := mutants.Find(name)
 		if err != nil {
 			return nil, service.UsageErrorf("-only (SLUICE_ONLY): %v", err)

@@ -28,8 +28,8 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	if *rounds < 0 {
-		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must not be negative, is %d", *rounds)
+	if err := checkRounds("rounds", *rounds, 0); err != nil {
+		return err
 	}
 	config := pace.Small()
 	if *full {
@@ -44,8 +44,9 @@ func paceCommand(ctx context.Context, args []string, getenv func(string) string,
 	if *batch != 0 {
 		config.Batch = *batch
 	}
-	if *only != "" {
-		config.Only = strings.Split(*only, ",")
+	var err error
+	if config.Only, err = listed("only", *only); err != nil {
+		return err
 	}
 	if err := config.Check(); err != nil {
 		return service.UsageErrorf("-only (SLUICE_ONLY), -batch (SLUICE_BATCH): %v", err)

@@ -29,8 +29,8 @@ func slowCommand(ctx context.Context, args []string, getenv func(string) string,
 	if err := checkOut(*out); err != nil {
 		return err
 	}
-	if *rounds < 1 || *duration < time.Second || *duration > time.Minute {
-		return service.UsageErrorf("-rounds (SLUICE_ROUNDS) must be at least 1, -duration (SLUICE_DURATION) 1s to 1m")
+	if err := checkTimed(*rounds, *duration); err != nil {
+		return err
 	}
 	config := slowclients.Full(*rounds, *duration)
 	if *quick {
