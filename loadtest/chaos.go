@@ -23,7 +23,7 @@ import (
 func chaosCommand(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	cluster := fs.Bool("cluster", false, "the rows whose stores are clusters, with four gateways and four workers, instead of the others")
-	out := fs.String("out", "", "`directory` of report.json, report.html, sales files and logs (default out/chaos, with -cluster out/cluster-chaos)")
+	out := fs.String("out", "", "`directory` of report.json, report.html, sales files and logs, which replace those of an earlier run (default out/chaos, with -cluster out/cluster-chaos)")
 	bin := fs.String("bin", "bin", "`directory` with gateway, worker, warmup and nats-server")
 	src := fs.String("src", ".", "`directory` of Sluice's sources, a clone: rows that need programs without a protection, or older ones, build them from there")
 	only := fs.String("only", "", "the `rows` to run, by number or name, separated by commas; all if empty")
@@ -56,16 +56,19 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 	for i := range *seeds {
 		c.Seeds = append(c.Seeds, *seed+uint64(i))
 	}
-	faults, err := chaos.Run(ctx, c, stdout)
-	rep := report.Report{Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short, "cluster": *cluster}}
-	rep.Verdict.Pass = true
-	adopt(&rep, faults)
-	if err != nil {
-		rep.Fail("scenario", "%v", err)
-	}
-	return errors.Join(err, conclude(rep, *out, stdout, func(w io.Writer) error {
-		return errors.Join(rep.PrintFaults(w), rep.PrintPauses(w), rep.PrintVerdict(w))
-	}))
+	return freshStacks(*out, *bin, func() error {
+		faults, err := chaos.Run(ctx, c, stdout)
+		if err != nil && len(faults) == 0 {
+			return err // and an earlier report is worth more than one of nothing
+		}
+		rep := report.Report{Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short, "cluster": *cluster}}
+		rep.Verdict.Pass = true
+		adopt(&rep, faults)
+		admit(&rep, err)
+		return errors.Join(err, conclude(rep, *out, stdout, func(w io.Writer) error {
+			return errors.Join(rep.PrintFaults(w), rep.PrintPauses(w), rep.PrintVerdict(w))
+		}))
+	})
 }
 
 // chaosOut is where chaos writes if it is not told.
@@ -79,12 +82,22 @@ func chaosOut(cluster bool) string {
 // adopt has what rounds found be violations of the report.
 func adopt(rep *report.Report, faults []report.Fault) {
 	for _, f := range faults {
-		if f.NotRun != "" {
+		if f.NotRun != "" && !f.Interrupted {
 			rep.Fail("scenario", "row %s, seed %d, was not run: %s", f.Row, f.Seed, f.NotRun)
 		}
 		for _, v := range f.Violations {
 			rep.Fail(v.Invariant, "row %s, seed %d: %s", f.Row, f.Seed, v.Detail)
 		}
+	}
+}
+
+// admit has the error of a run be a violation of the report, unless it was told to end.
+func admit(rep *report.Report, err error) {
+	switch {
+	case errors.Is(err, chaos.ErrInterrupted):
+		rep.Interrupt()
+	case err != nil:
+		rep.Fail("scenario", "%v", err)
 	}
 }
 

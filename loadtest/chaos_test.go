@@ -13,6 +13,7 @@ import (
 
 	"sluice/loadtest/internal/chaos"
 	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/stack"
 	"sluice/shared/service"
 )
 
@@ -85,6 +86,85 @@ func TestChaos_RefusesToRunNoRowAndLeavesTheReportOfBefore(t *testing.T) {
 	}
 	if got, err := os.ReadFile(kept); err != nil || string(got) != "of before" {
 		t.Errorf("the report of before is %q: %v", got, err)
+	}
+}
+
+// earlierReport is a directory with the report of an earlier run.
+func earlierReport(t *testing.T) (out string, stands func() bool) {
+	t.Helper()
+	out = t.TempDir()
+	must(t, report.Report{Words: []string{"of an earlier run"}}.Write(out))
+	was, err := os.ReadFile(filepath.Join(out, "report.json"))
+	must(t, err)
+	return out, func() bool {
+		is, err := os.ReadFile(filepath.Join(out, "report.json"))
+		return err == nil && bytes.Equal(is, was)
+	}
+}
+
+func TestChaos_AMistakeLeavesTheReportOfAnEarlierRun(t *testing.T) {
+	t.Parallel()
+	some := t.TempDir() // with files that have the names of programs
+	for _, name := range []string{"gateway", "worker", "warmup", "nats-server"} {
+		must(t, os.WriteFile(filepath.Join(some, name), nil, 0o600))
+	}
+	none := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"chaos", "-only", "10", "-bin", none}, "gateway is not in " + none},
+		{[]string{"mutants", "-bin", none}, "gateway is not in " + none},
+		{[]string{"soak", "-bin", none}, "gateway is not in " + none},
+		{[]string{"chaos", "-only", "10,38c", "-bin", some, "-src", none}, none + " is not the root of Sluice's sources: name it with -src"},
+		{[]string{"mutants", "-only", "sweeper_off", "-bin", some, "-src", none}, none + " is not the root of Sluice's sources: name it with -src"},
+	} {
+		out, stands := earlierReport(t)
+		var printed bytes.Buffer
+		err := run(t.Context(), append(c.args, "-out", out), func(string) string { return "" }, &printed, &printed)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !stands() || printed.Len() > 0 {
+			t.Errorf("%v: %v, want %q; the earlier report stands: %t; printed %s", c.args, err, c.want, stands(), printed.String())
+		}
+	}
+	for _, command := range []string{"chaos", "mutants"} {
+		out, stands := earlierReport(t)
+		release, err := stack.Hold(out)
+		must(t, err)
+		err = run(t.Context(), []string{command, "-bin", some, "-out", out}, func(string) string { return "" }, new(bytes.Buffer), new(bytes.Buffer))
+		if err == nil || !strings.Contains(err.Error(), "another stack runs with the output directory "+out) || !stands() {
+			t.Errorf("%s: %v; the earlier report stands: %t", command, err, stands())
+		}
+		must(t, release())
+	}
+}
+
+func TestChaos_ToldToEndSaysSoAndFailsNothing(t *testing.T) {
+	t.Parallel()
+	bin := programs(t)
+	out, stands := earlierReport(t)
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	var printed bytes.Buffer
+	err := run(ctx, []string{"chaos", "-only", "10,22", "-out", out, "-bin", bin}, func(string) string { return "" }, &printed, &printed)
+	if !errors.Is(err, chaos.ErrInterrupted) || errors.Is(err, errVerdict) || errors.Is(err, service.ErrUsage) || stands() {
+		t.Errorf("%v; the earlier report stands: %t", err, stands())
+	}
+	if got := printed.String(); !strings.Contains(got, "verdict: interrupted\n") || strings.Contains(got, "FAIL") {
+		t.Errorf("printed\n%s", got)
+	}
+	var rep report.Report
+	content, err := os.ReadFile(filepath.Join(out, "report.json"))
+	must(t, err)
+	must(t, json.Unmarshal(content, &rep))
+	if !rep.Interrupted || rep.Verdict.Pass || len(rep.Verdict.Violations) > 0 || len(rep.Faults) != 2 {
+		t.Errorf("the report is\n%s", content)
+	}
+	page, err := os.ReadFile(filepath.Join(out, "report.html"))
+	must(t, err)
+	for _, want := range []string{": interrupted</title>", "<strong>Interrupted</strong>", "redis-restarts-empty", "nats-restarts", "not run: interrupted"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 

@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"sluice/loadtest/internal/chaos"
 	"sluice/loadtest/internal/report"
 	"sluice/shared/service"
 )
@@ -52,10 +54,43 @@ func matrixCommand(_ context.Context, args []string, getenv func(string) string,
 		_, err := stdout.Write(table.Bytes())
 		return err
 	}
+	if err := complete(rep, *from, *cluster); err != nil {
+		return err
+	}
 	if *cluster {
 		return clusterMatrixMarks.put(*into, table.Bytes())
 	}
 	return matrixMarks.put(*into, table.Bytes())
+}
+
+// complete refuses a report that lacks rounds of its rows: what it would replace has them all.
+func complete(rep report.Report, from string, cluster bool) error {
+	rows, which := chaos.Rows(), "loadtest chaos"
+	if cluster {
+		rows, which = chaos.ClusterRows(), "loadtest chaos -cluster"
+	}
+	type round struct {
+		row  string
+		seed uint64
+	}
+	done, seeds := make(map[round]bool), make(map[uint64]bool)
+	for _, f := range rep.Faults {
+		done[round{f.Row, f.Seed}], seeds[f.Seed] = !f.Interrupted, true
+	}
+	var missing []string
+	for _, row := range rows {
+		for seed := range seeds {
+			if !done[round{row.ID, seed}] {
+				missing = append(missing, row.ID)
+				break
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return service.UsageErrorf("-into (SLUICE_INTO): %s lacks rounds of %d of %d rows (%s): run %s with neither -only, -except nor -short to its end, or leave -into out to print the table",
+		from, len(missing), len(rows), strings.Join(missing, ", "), which)
 }
 
 // put replaces what a document has between the marks.

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/report"
+	"sluice/loadtest/internal/stack"
 	"sluice/shared/service"
 )
 
 // conclude writes the report of a measurement into out and prints what it found and where
-// the report is. It fails when the verdict does.
+// the report is. It fails when the verdict does; of one that was interrupted its caller has
+// the error.
 func conclude(rep report.Report, out string, stdout io.Writer, printed func(io.Writer) error) error {
 	if err := rep.Write(out); err != nil {
 		return err
@@ -24,7 +26,7 @@ func conclude(rep report.Report, out string, stdout io.Writer, printed func(io.W
 		return err
 	}
 	fmt.Fprintf(stdout, "report: %s\n", filepath.Join(out, "report.html")) // printed would have failed
-	if !rep.Verdict.Pass {
+	if !rep.Verdict.Pass && !rep.Interrupted {
 		return errVerdict
 	}
 	return nil
@@ -38,6 +40,29 @@ func checkOut(out string) error {
 		return service.UsageErrorf("-out (SLUICE_OUT): %s is a file, or below one: name a directory, which is made if it is not there", out)
 	}
 	return nil
+}
+
+// fresh runs what writes a report into out, while none of an earlier run stands there. That
+// is there again if nothing was written.
+func fresh(out string, run func() error) error {
+	back, err := report.SetAside(out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run(), back())
+}
+
+// freshStacks is fresh for a run of stacks in directories below out, which is its own
+// meanwhile. What it needs is looked for first.
+func freshStacks(out, bin string, run func() error) error {
+	if err := stack.CheckPrograms(bin); err != nil {
+		return service.UsageErrorf("%v", err)
+	}
+	release, err := stack.Hold(out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fresh(out, run), release())
 }
 
 // mostRounds of a measurement, and seeds of a run: more would take days, and some plan all

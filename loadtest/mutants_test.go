@@ -44,7 +44,7 @@ func TestMutantsReport_FailsForOneThatIsNotCaughtAndForARowThatFailsAnyway(t *te
 		{"the row fails anyway", []report.Fault{failing}, nil, false},
 		{"nothing was run", []report.Fault{passing}, nil, false},
 	} {
-		if rep := mutantsReport(c.whole, c.found); rep.Verdict.Pass != c.want {
+		if rep := mutantsReport(c.whole, c.found, nil); rep.Verdict.Pass != c.want {
 			t.Errorf("%s: %+v", c.name, rep.Verdict)
 		}
 	}

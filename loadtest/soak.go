@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/soak"
+	"sluice/loadtest/internal/stack"
 	"sluice/shared/service"
 )
 
@@ -48,13 +49,18 @@ func soakCommand(ctx context.Context, args []string, getenv func(string) string,
 	}
 	c.Lasts = time.Duration(*minutes * float64(time.Minute))
 	c.LookEvery = min(max(c.Lasts/300, 2*time.Second), 10*time.Second)
-	rep, err := soak.Run(ctx, c, stdout)
-	if err != nil {
-		rep.Fail("scenario", "%v", err)
+	if err := stack.CheckPrograms(c.BinDir); err != nil {
+		return service.UsageErrorf("%v", err)
 	}
-	return errors.Join(err, conclude(rep, c.OutDir, stdout, func(w io.Writer) error {
-		return errors.Join(rep.PrintWords(w), rep.PrintVerdict(w))
-	}))
+	return fresh(c.OutDir, func() error {
+		rep, err := soak.Run(ctx, c, stdout)
+		if err != nil {
+			return err // before anything was soaked
+		}
+		return conclude(rep, c.OutDir, stdout, func(w io.Writer) error {
+			return errors.Join(rep.PrintWords(w), rep.PrintVerdict(w))
+		})
+	})
 }
 
 // within is false of what is no number.

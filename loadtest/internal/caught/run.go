@@ -30,6 +30,11 @@ func Run(ctx context.Context, c Config, out io.Writer) (whole []report.Fault, al
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, m := range c.Mutations {
+		if err := mutants.Check(c.Chaos.Src, m.Name); err != nil {
+			return nil, nil, err
+		}
+	}
 	say(out, "each row with no more taken away than it says itself")
 	if whole, err = c.run(ctx, rows, "", out); err != nil {
 		return whole, nil, err

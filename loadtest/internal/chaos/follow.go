@@ -46,15 +46,20 @@ func (s *several) soFar() []bought {
 }
 
 // follow reads a ticket until it has its outcome, whatever stands in the way meanwhile,
-// faults included, and has its buyer do what the row wants then.
+// faults included, and has its buyer do what the row wants then. When the run is told to end
+// it leaves all as it is.
 func (l *load) follow(ctx context.Context, b bought) {
 	ctx, cancel := context.WithTimeout(ctx, 2*l.round.patience)
 	defer cancel()
 	r := l.round
+	defer context.AfterFunc(r.whole, cancel)()
 	last, err := l.read(ctx, b, b.ticket)
 	l.mu.Lock()
 	delete(l.waiting, b.rid)
 	l.mu.Unlock()
+	if r.whole.Err() != nil {
+		return
+	}
 	if err != nil {
 		r.fail("I3", "the ticket of reservation %s has no outcome: it is %s: %v", b.rid, last.Status, err)
 	}

@@ -3,6 +3,7 @@ package chaos
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +22,25 @@ const (
 // history, I1 to I8 by the audit, I9 by the recovery and the rest after it.
 var always = []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9"}
 
-// heldAgainst are the invariants that the round was held against, once it was.
+// heldAgainst are the invariants that the round was held against, once it was: I9 only if
+// it came to a recovery.
 func (r *Round) heldAgainst() []string {
 	if !r.judged {
 		return []string{}
 	}
-	return append(slices.Clone(always), strings.Fields(r.row.Also)...)
+	held := append(slices.Clone(always), strings.Fields(r.row.Also)...)
+	if r.recovery == 0 {
+		held = slices.DeleteFunc(held, func(name string) bool { return name == "I9" })
+	}
+	return held
+}
+
+// spoken is what an error of a row speaks against.
+func spoken(err error) string {
+	if errors.Is(err, errNotRecovered) && errors.Is(err, errNot) {
+		return "I9"
+	}
+	return "scenario"
 }
 
 // judge ends the load and holds the round against the invariants: by the history, whose

@@ -97,6 +97,11 @@ func (p *provider) recovered(ctx context.Context) error {
 		}
 		return applied || unread != nil
 	})
+	if unread != nil {
+		p.round.mu.Lock()
+		defer p.round.mu.Unlock()
+		p.round.recovery = 0 // nobody saw it
+	}
 	return errors.Join(err, unread)
 }
 

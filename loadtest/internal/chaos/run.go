@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sluice/loadtest/internal/collect"
+	"sluice/loadtest/internal/mutants"
 	"sluice/loadtest/internal/report"
 	"sluice/loadtest/internal/stack"
 	"sluice/shared/devstack"
@@ -43,9 +44,14 @@ const (
 	judgeWithin = 5 * time.Minute // from then on
 )
 
+// ErrInterrupted is wrapped by errors of runs that were told to end before every round was
+// judged.
+var ErrInterrupted = errors.New("interrupted")
+
 // Run breaks what the rows break, and returns what each round came to. Rows with the same
 // needs share a stack, for one seed: every round leaves a sale behind, and what a worker does
-// for all sales takes the longer the more there are. It says on out how far it is.
+// for all sales takes the longer the more there are. It says on out how far it is. When ctx
+// ends, what is left is returned as interrupted, and the error wraps ErrInterrupted.
 func Run(ctx context.Context, c Config, out io.Writer) (all []report.Fault, err error) {
 	if err := roomForFiles(c.Rows); err != nil {
 		return nil, err
@@ -56,17 +62,41 @@ func Run(ctx context.Context, c Config, out io.Writer) (all []report.Fault, err 
 			c.Rows[i].Stack.Mutation = c.Mutation
 		}
 	}
+	for _, row := range c.Rows {
+		if row.Stack.Mutation == "" {
+			continue
+		}
+		if err := mutants.Check(c.Src, row.Stack.Mutation); err != nil {
+			return nil, err
+		}
+	}
+	var ended error // of stacks, which is told of an interrupted run too
 	stacks, sharing := byNeeds(c.Rows)
 	for i, needs := range stacks {
 		for _, seed := range c.Seeds {
 			found, err := c.onOneStack(ctx, needs, sharing[needs], seed, filepath.Join(c.OutDir, fmt.Sprintf("stack-%d-seed-%d", i, seed)), out)
 			all = append(all, found...)
-			if err != nil {
+			if err != nil && ctx.Err() == nil {
 				return all, err
 			}
+			ended = errors.Join(ended, err)
 		}
 	}
-	return all, nil
+	return all, errors.Join(interruption(all), ended)
+}
+
+// interruption is an error that wraps ErrInterrupted if any round is unfinished.
+func interruption(all []report.Fault) error {
+	left := 0
+	for _, f := range all {
+		if f.Interrupted {
+			left++
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d rounds are not judged, or not run", ErrInterrupted, left, len(all))
 }
 
 // byNeeds are the stacks that rows need, in the order in which they are first asked for, and
@@ -84,6 +114,9 @@ func byNeeds(rows []Row) (stacks []Needs, sharing map[Needs][]Row) {
 
 // onOneStack runs rows that may share a stack, whose files go to dir, with one seed.
 func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, seed uint64, dir string, out io.Writer) (all []report.Fault, err error) {
+	if ctx.Err() != nil {
+		return neverBegun(rows, seed), nil
+	}
 	d, err := mountDisks(needs.Disk, dir)
 	if errors.Is(err, devstack.ErrNoDisk) {
 		return notRun(rows, seed, err, out), nil
@@ -93,39 +126,64 @@ func (c Config) onOneStack(ctx context.Context, needs Needs, rows []Row, seed ui
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	s, err := c.start(ctx, needs, d.store, dir)
+	if err != nil && ctx.Err() != nil {
+		return neverBegun(rows, seed), nil // and all that was started is gone again
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close(), os.RemoveAll(ownPrograms(dir))) }()
 	info := s.Info()
 	stores, err := collect.Open(ctx, collect.URLs{Redis: info.Redis.URL, NATS: info.NATS.URL, Postgres: info.Postgres.URL}, c.Log)
+	if err != nil && ctx.Err() != nil {
+		return neverBegun(rows, seed), nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer stores.Close() // it only read
 	c.Rows, c.Seeds = rows, []uint64{seed}
-	return c.on(ctx, s, stores, d, dir, out)
+	return c.on(ctx, s, stores, d, dir, out), nil
 }
 
 // On breaks what the rows break, with each seed, on a stack that runs and is as they need it,
-// whose files are in the directory of the run.
+// whose files are in the directory of the run. It ends early as Run does.
 func (c Config) On(ctx context.Context, s *stack.Stack, stores *collect.Stores, out io.Writer) ([]report.Fault, error) {
-	return c.on(ctx, s, stores, disks{}, c.OutDir, out)
+	all := c.on(ctx, s, stores, disks{}, c.OutDir, out)
+	return all, interruption(all)
 }
 
-func (c Config) on(ctx context.Context, s *stack.Stack, stores *collect.Stores, d disks, dir string, out io.Writer) (all []report.Fault, err error) {
+func (c Config) on(ctx context.Context, s *stack.Stack, stores *collect.Stores, d disks, dir string, out io.Writer) (all []report.Fault) {
 	for _, seed := range c.Seeds {
-		for _, row := range c.Rows {
-			if err := ctx.Err(); err != nil {
-				return all, err
+		for i, row := range c.Rows {
+			if ctx.Err() != nil {
+				all = append(all, neverBegun(c.Rows[i:], seed)...)
+				break
 			}
 			r := newRound(row, seed, s, stores, dir, cmp.Or(c.Patience, usualPatience))
 			r.src, r.binDir, r.disks = c.Src, c.BinDir, d
-			all = append(all, r.run(ctx))
+			all = append(all, c.told(r.run(ctx), row, dir))
 			progress(out, all)
 		}
 	}
-	return all, nil
+	return all
+}
+
+// told is a round that failed, with how to run it again, beside its logs, and where they are.
+func (c Config) told(f report.Fault, row Row, dir string) report.Fault {
+	if f.Pass || f.Interrupted {
+		return f
+	}
+	f.Logs = filepath.Join(dir, "logs")
+	if c.Mutation != "" {
+		return f
+	}
+	which := fmt.Sprintf("-only %s -seed %d -out %s", f.Row, f.Seed, filepath.Join(c.OutDir, fmt.Sprintf("row-%s-seed-%d", f.Row, f.Seed)))
+	if row.Stack.Cluster {
+		which = "-cluster " + which
+	}
+	f.Again = filepath.Join(c.BinDir, "loadtest") + " chaos " + which
+	return f
 }
 
 // progress says what the last round came to. A line that cannot be printed is no reason to stop.
@@ -166,12 +224,16 @@ func (c Config) start(ctx context.Context, needs Needs, store, dir string) (*sta
 var replicaArgs = []string{"--min-replicas-to-write", "1", "--min-replicas-max-lag", "5", "--repl-diskless-sync-delay", "0"}
 
 // run breaks and judges. Whatever goes wrong is a violation of the round, not an end of
-// the others.
+// the others, unless all are told to end: then nobody knows what it would have come to.
 func (r *Round) run(ctx context.Context) report.Fault {
 	running, cancel := context.WithTimeout(ctx, roundWithin) // the load's too, which the judge ends
 	defer cancel()
+	r.whole = ctx
 	if err := errors.Join(r.row.Run(running, r), r.disarm(context.WithoutCancel(ctx))); err != nil {
-		r.fail("scenario", "%v", err)
+		r.fail(spoken(err), "%v", err)
+	}
+	if ctx.Err() != nil {
+		return r.interrupted()
 	}
 	if r.load != nil {
 		judging, cancel := context.WithTimeout(ctx, judgeWithin)
@@ -180,7 +242,38 @@ func (r *Round) run(ctx context.Context) report.Fault {
 			r.fail("scenario", "cannot judge: %v", err)
 		}
 	}
+	if ctx.Err() != nil {
+		return r.interrupted()
+	}
 	return r.fault()
+}
+
+// interrupted ends the load of a round that is not judged.
+func (r *Round) interrupted() report.Fault {
+	if r.load != nil {
+		r.load.end()
+		r.load.buyers.Close()
+	}
+	f := unjudged(r)
+	f.Invariants = []string{}
+	return f
+}
+
+// neverBegun says of rounds that the run was told to end before them.
+func neverBegun(rows []Row, seed uint64) (all []report.Fault) {
+	for _, row := range rows {
+		f := unjudged(newRound(row, seed, nil, nil, "", 0))
+		f.NotRun = "interrupted"
+		all = append(all, f)
+	}
+	return all
+}
+
+// unjudged is a round that has found nothing, nor passed: what a control must show neither.
+func unjudged(r *Round) report.Fault {
+	f := r.fault()
+	f.Interrupted, f.Pass, f.InTime, f.Shown, f.Violations = true, false, false, nil, []sale.Violation{}
+	return f
 }
 
 // fault is the round as the matrix has it.
@@ -189,7 +282,7 @@ func (r *Round) fault() report.Fault {
 	f := report.Fault{
 		Row: r.row.ID, Name: r.row.Name, Fault: r.row.Fault, Expect: r.row.Expect, Seed: r.seed, InjectedS: r.injected.Seconds(),
 		Pauses: r.pauses, Hits: r.hits, HitBy: append([]string{}, r.said...), RecoveryS: r.recovery.Seconds(), BoundS: r.row.Bound.Seconds(), TookS: time.Since(r.began).Seconds(),
-		Shows: r.row.kinds(), Shown: shown, Violations: append([]sale.Violation{}, violations...), Invariants: r.heldAgainst(), Pass: len(violations) == 0, InTime: r.recovery <= r.row.Bound,
+		Shows: r.row.kinds(), Shown: shown, Violations: append([]sale.Violation{}, violations...), Invariants: r.heldAgainst(), Pass: len(violations) == 0, InTime: r.recovery > 0 && r.recovery <= r.row.Bound,
 	}
 	if r.load != nil {
 		f.Accepted, f.Unknown = r.load.accepted.Load(), r.load.unknown.Load()

@@ -16,21 +16,15 @@ var programs = []string{"gateway", "worker", "warmup"}
 // Build builds the programs of a stack from the sources at src, as the named mutation
 // makes them, into binDir, which is made if missing. src is left as it is.
 func Build(ctx context.Context, src, name, binDir string) error {
-	m, err := Find(name)
-	if err != nil {
-		return err
-	}
 	// With a relative path the go command would look below src.
-	if src, err = filepath.Abs(src); err != nil {
+	src, err := filepath.Abs(src)
+	if err != nil {
 		return fmt.Errorf("cannot build mutation %s: %w", name, err)
 	}
 	if binDir, err = filepath.Abs(binDir); err != nil {
 		return fmt.Errorf("cannot build mutation %s: %w", name, err)
 	}
-	if _, err := os.Stat(filepath.Join(src, "go.work")); err != nil {
-		return fmt.Errorf("cannot build mutation %s: %s is not the root of Sluice's sources: name it with -src: %w", name, src, err)
-	}
-	edited, err := m.Apply(src)
+	m, edited, err := find(src, name)
 	if err != nil {
 		return err
 	}
@@ -47,6 +41,24 @@ func Build(ctx context.Context, src, name, binDir string) error {
 		return fmt.Errorf("cannot build mutation %s: %w", name, err)
 	}
 	return build(ctx, m, src, overlay, binDir)
+}
+
+// Check finds what can be known before the named mutation is built from the sources at src.
+func Check(src, name string) error {
+	_, _, err := find(src, name)
+	return err
+}
+
+// find returns a mutation, and the files that it changes at src, as they are then.
+func find(src, name string) (m Mutation, edited map[string]string, err error) {
+	if m, err = Find(name); err != nil {
+		return m, nil, err
+	}
+	if _, err := os.Stat(filepath.Join(src, "go.work")); err != nil {
+		return m, nil, fmt.Errorf("cannot build mutation %s: %s is not the root of Sluice's sources: name it with -src: %w", name, src, err)
+	}
+	edited, err = m.Apply(src)
+	return m, edited, err
 }
 
 // build uses the flags of make build, so that it shares all that is not edited with it.

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -15,8 +16,8 @@ func (r Report) PrintMatrix(w io.Writer) error {
 		accepted, unknown = accepted+f.Accepted, unknown+f.Unknown
 	}
 	rows := r.faultRows()
-	fmt.Fprintf(&text, "%d rounds of %d rows, seeds %s, on %s/%s with %d CPUs: %d attempts were answered 202, %d were left without a certain answer.\n\n",
-		len(r.Faults), len(rows), seedsOf(r.Faults), r.Machine.OS, r.Machine.Arch, r.Machine.CPUs, accepted, unknown)
+	fmt.Fprintf(&text, "%s of %s, %s, on %s/%s with %d CPUs: %d attempts were answered 202, %d were left without a certain answer.\n\n",
+		many(int64(len(r.Faults)), "round", "rounds"), many(int64(len(rows)), "row", "rows"), seedsOf(r.Faults), r.Machine.OS, r.Machine.Arch, r.Machine.CPUs, accepted, unknown)
 	text.WriteString("| row | fault | expected | hits, by seed | slowest recovery | promised | passed |\n|---|---|---|---|---|---|---|\n")
 	for _, row := range rows {
 		fmt.Fprintf(&text, "| %s |\n", strings.Join(faultCells(row), " | "))
@@ -36,7 +37,10 @@ func seedsOf(faults []Fault) string {
 			seeds = append(seeds, fmt.Sprint(f.Seed))
 		}
 	}
-	return strings.Join(seeds, ", ")
+	if len(seeds) == 1 {
+		return "seed " + seeds[0]
+	}
+	return "seeds " + strings.Join(seeds, ", ")
 }
 
 func faultCells(rounds []Fault) []string {
@@ -47,7 +51,7 @@ func faultCells(rounds []Fault) []string {
 		slowest = max(slowest, f.RecoveryS)
 	}
 	cells := []string{first.Row + " " + first.Name, first.Fault, first.Expect, strings.Join(hits, ", "), inSeconds(slowest), inSeconds(first.BoundS), faultVerdict(rounds)}
-	if slowest == 0 { // nothing had to go on
+	if slowest == 0 { // nothing was seen to go on
 		cells[4] = "–"
 	}
 	for i, c := range cells {
@@ -59,11 +63,14 @@ func faultCells(rounds []Fault) []string {
 // faultVerdict is how many rounds passed, how many of them went on later than promised, and
 // what a control has shown; nothing of a row that the machine cannot run.
 func faultVerdict(rounds []Fault) string {
-	if rounds[0].NotRun != "" {
+	if !slices.ContainsFunc(rounds, func(f Fault) bool { return f.NotRun == "" }) {
 		return "not run"
 	}
-	passed, late := 0, 0
+	passed, late, undone := 0, 0, 0
 	for _, f := range rounds {
+		if f.Interrupted {
+			undone++
+		}
 		if f.Pass {
 			passed++
 			if !f.InTime {
@@ -74,6 +81,9 @@ func faultVerdict(rounds []Fault) string {
 	text := fmt.Sprintf("%d of %d", passed, len(rounds))
 	if late > 0 {
 		text += fmt.Sprintf(", %d late", late)
+	}
+	if undone > 0 {
+		text += fmt.Sprintf(", %d not judged", undone)
 	}
 	if control := rounds[0].Shows; control != "" {
 		text += "; a control, which must show " + control

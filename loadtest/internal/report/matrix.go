@@ -39,7 +39,9 @@ type faultRound struct {
 	Unjudged             bool
 	NotRun               string // why
 	Violated, Shown      []sale.Violation
-	Recovery, Bound      string
+	Recovery             string // of its bound
+	Again, Logs          string // of one that failed
+	Interrupted          bool
 	Share                int // of the bound that the recovery took, in percent, at most 100
 	Late                 bool
 	Word, Class          string
@@ -97,9 +99,11 @@ func rowOf(rounds []Fault) faultRow {
 
 // together is what all rounds of a row came to: the worst.
 func together(rounds []Fault) (word, class string) {
-	failed, late := 0, 0
+	failed, late, undone := 0, 0, 0
 	for _, f := range rounds {
 		switch {
+		case f.Interrupted:
+			undone++
 		case f.NotRun != "":
 			return f.word(), "failed"
 		case !f.Pass:
@@ -113,6 +117,10 @@ func together(rounds []Fault) (word, class string) {
 		return fmt.Sprintf("FAIL, %d of %d", failed, len(rounds)), "failed"
 	case failed > 0:
 		return "FAIL", "failed"
+	case undone == 1 && len(rounds) == 1:
+		return rounds[0].word(), "undone"
+	case undone > 0:
+		return fmt.Sprintf("NOT JUDGED, %d of %d", undone, len(rounds)), "undone"
 	case late > 0:
 		return "pass, late", "late"
 	default:
@@ -122,7 +130,11 @@ func together(rounds []Fault) (word, class string) {
 
 func (f Fault) round() faultRound {
 	round := faultRound{Seed: strconv.FormatUint(f.Seed, 10), Injected: inSeconds(f.InjectedS), Hits: count(int64(f.Hits)), HitBy: f.HitBy,
-		Held: f.Held(), Unjudged: len(f.Invariants) == 0 && f.NotRun == "", NotRun: f.NotRun, Violated: f.Violations, Shown: f.Shown, Recovery: inSeconds(f.RecoveryS), Bound: inSeconds(f.BoundS), Late: f.RecoveryS > f.BoundS}
+		Held: f.Held(), Unjudged: len(f.Invariants) == 0 && f.NotRun == "", NotRun: f.NotRun, Interrupted: f.Interrupted, Violated: f.Violations, Shown: f.Shown,
+		Recovery: "none of " + inSeconds(f.BoundS), Late: f.RecoveryS > f.BoundS, Again: f.Again, Logs: f.Logs}
+	if f.recovered() {
+		round.Recovery = inSeconds(f.RecoveryS) + " of " + inSeconds(f.BoundS)
+	}
 	if f.BoundS > 0 {
 		round.Share = int(100 * min(1, f.RecoveryS/f.BoundS))
 	}
@@ -144,7 +156,7 @@ func (r Report) faultTiles() []tile {
 	passed, controls := 0, 0
 	rows := r.faultRows()
 	for _, rounds := range rows {
-		if _, class := together(rounds); class != "failed" {
+		if _, class := together(rounds); class == "passed" || class == "late" {
 			passed++
 		}
 		if rounds[0].Shows != "" {
@@ -163,6 +175,12 @@ func (r Report) faultTiles() []tile {
 // PrintFaults prints a line a row, with its seeds side by side.
 func (r Report) PrintFaults(w io.Writer) error {
 	return printTable(w, "row\tfault\tseeds\tinjected at s\thits\tinvariants\trecovery s\tbound s\tverdict", func(row func(string, ...any)) {
+		recovery := func(f Fault) string {
+			if !f.recovered() {
+				return "–"
+			}
+			return fmt.Sprintf("%.1f", f.RecoveryS)
+		}
 		for _, rounds := range r.faultRows() {
 			first := rounds[0]
 			name := first.Name
@@ -172,7 +190,7 @@ func (r Report) PrintFaults(w io.Writer) error {
 			word, _ := together(rounds)
 			row("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%g\t%s", first.Row, name, each(rounds, func(f Fault) string { return fmt.Sprint(f.Seed) }),
 				each(rounds, func(f Fault) string { return fmt.Sprintf("%.1f", f.InjectedS) }), each(rounds, func(f Fault) string { return fmt.Sprint(f.Hits) }),
-				invariantsOf(rounds), each(rounds, func(f Fault) string { return fmt.Sprintf("%.1f", f.RecoveryS) }), first.BoundS, word)
+				invariantsOf(rounds), each(rounds, recovery), first.BoundS, word)
 		}
 	})
 }
@@ -189,7 +207,7 @@ func each(rounds []Fault, of func(Fault) string) string {
 func invariantsOf(rounds []Fault) string {
 	violated, shown := map[string]bool{}, map[string]bool{}
 	judged := true
-	if rounds[0].NotRun != "" {
+	if !slices.ContainsFunc(rounds, func(f Fault) bool { return f.NotRun == "" }) {
 		return "not run"
 	}
 	for _, f := range rounds {

@@ -96,3 +96,48 @@ func TestMatrix_SummaryHasALineARow(t *testing.T) {
 		}
 	}
 }
+
+func TestMatrix_ARoundThatDidNotRecoverHasNoRecoveryTime(t *testing.T) {
+	t.Parallel()
+	failed := Fault{Row: "13", Name: "stale", Seed: 1, Hits: 1, BoundS: 15, Violations: []sale.Violation{{Invariant: "I9", Detail: "it did not go on"}},
+		Again: "bin/loadtest chaos -only 13 -seed 1", Logs: "out/logs"}
+	r := Report{Faults: []Fault{failed, brokenBy(Fault{Row: "13", Name: "stale", RecoveryS: 3, BoundS: 15}, 2)}}
+	if line := failed.Line(); !strings.Contains(line, "hits 1, not recovered (15 s promised)") {
+		t.Error(line)
+	}
+	var printed, table bytes.Buffer
+	if err := r.PrintFaults(&printed); err != nil || !strings.Contains(printed.String(), "– 3.0") {
+		t.Errorf("%v\n%s", err, printed.String())
+	}
+	if err := r.PrintMatrix(&table); err != nil || !strings.Contains(table.String(), "| 1, 120 | 3 s | 15 s | 1 of 2 |") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+	page := pageOf(t, r)
+	for _, want := range []string{"none of 15 s", "3 s of 15 s", "<code>bin/loadtest chaos -only 13 -seed 1</code>", "<code>out/logs</code>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestMatrix_WhatWasInterruptedIsNoFailureAndNoPass(t *testing.T) {
+	t.Parallel()
+	r := Report{Faults: []Fault{brokenBy(Fault{Row: "1", RecoveryS: 1, BoundS: 5}, 1), {Row: "2", Seed: 1, Interrupted: true}, {Row: "3", Seed: 1, Interrupted: true, NotRun: "interrupted"},
+		brokenBy(Fault{Row: "4", RecoveryS: 1, BoundS: 5}, 1), {Row: "4", Seed: 2, Interrupted: true, NotRun: "interrupted"}}}
+	var words []string
+	for _, row := range r.matrix().Rows {
+		words = append(words, row.Word+", "+row.Class)
+	}
+	if want := []string{"pass, passed", "NOT JUDGED, undone", "NOT RUN, undone", "NOT JUDGED, 1 of 2, undone"}; !slices.Equal(words, want) {
+		t.Errorf("rows %q", words)
+	}
+	if tiles := r.faultTiles(); tiles[0].Value != "1 of 4" {
+		t.Errorf("%+v", tiles[0])
+	}
+	r.Verdict.Pass = true
+	r.Interrupt()
+	var printed bytes.Buffer
+	if err := r.PrintVerdict(&printed); err != nil || printed.String() != "verdict: interrupted\n" {
+		t.Errorf("%v: %q", err, printed.String())
+	}
+}

@@ -22,18 +22,21 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // page is what the template shows.
 type page struct {
-	Name       string // of the run
-	Written    string
-	Pass       bool
-	Violations []sale.Violation
-	Words      []string
-	Tiles      []tile
-	Matrix     *matrix   // of faults; nil for none
-	First      []section // wide ones
-	Figures    []figure
-	Curves     []curveGroup
-	Tables     []section
-	Absent     []string // what was not measured
+	Name    string // of the run
+	Written string
+	Word    string // of the verdict
+	Pass    bool
+
+	Interrupted bool
+	Violations  []sale.Violation
+	Words       []string
+	Tiles       []tile
+	Matrix      *matrix   // of faults; nil for none
+	First       []section // wide ones
+	Figures     []figure
+	Curves      []curveGroup
+	Tables      []section
+	Absent      []string // what was not measured
 }
 
 // tile is a number that is looked for first.
@@ -49,7 +52,7 @@ type section struct {
 func (r Report) page(w io.Writer, name string, now time.Time) error {
 	p := page{
 		Name: name, Written: now.UTC().Format("2006-01-02 15:04 UTC"),
-		Pass: r.Verdict.Pass, Violations: r.Verdict.Violations,
+		Word: r.word(), Pass: r.Verdict.Pass, Interrupted: r.Interrupted, Violations: r.Verdict.Violations,
 		Words: r.Words, Tiles: r.tiles(), Matrix: r.matrix(), First: r.firstTables(), Figures: r.figures(), Curves: r.curveGroups(), Absent: r.NotMeasured,
 	}
 	for _, s := range []struct {

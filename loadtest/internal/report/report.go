@@ -19,6 +19,7 @@ import (
 // Report of a run. Its JSON is a promise: members are added, never renamed.
 type Report struct {
 	Verdict      sale.Verdict              `json:"verdict"`
+	Interrupted  bool                      `json:"interrupted,omitempty"` // told to end before all was judged: no pass, and its violations are of what was
 	Orders       Orders                    `json:"orders"`
 	Funnel       map[string]Layer          `json:"funnel"`
 	Latency      map[string]record.Summary `json:"latency"` // by class, in ms
@@ -136,6 +137,21 @@ func ThisMachine() Machine {
 func (r *Report) Fail(invariant, format string, args ...any) {
 	r.Verdict.Pass = false
 	r.Verdict.Violations = append(r.Verdict.Violations, sale.Violation{Invariant: invariant, Detail: fmt.Sprintf(format, args...)})
+}
+
+// Interrupt has the verdict say that the run was told to end before all was judged.
+func (r *Report) Interrupt() { r.Interrupted, r.Verdict.Pass = true, false }
+
+// word is the verdict.
+func (r Report) word() string {
+	switch {
+	case r.Interrupted:
+		return "interrupted"
+	case r.Verdict.Pass:
+		return "pass"
+	default:
+		return "fail"
+	}
 }
 
 // Write puts the report at dir/report.json and, for people, at dir/report.html,

@@ -103,11 +103,7 @@ func (r Report) PrintPromises(w io.Writer) error {
 
 // PrintVerdict prints the verdict and every violation.
 func (r Report) PrintVerdict(w io.Writer) error {
-	word := "fail"
-	if r.Verdict.Pass {
-		word = "pass"
-	}
-	if _, err := fmt.Fprintf(w, "verdict: %s\n", word); err != nil {
+	if _, err := fmt.Fprintf(w, "verdict: %s\n", r.word()); err != nil {
 		return fmt.Errorf("cannot print verdict: %w", err)
 	}
 	for _, v := range r.Verdict.Violations {

@@ -38,6 +38,15 @@ func removeAnnouncement(dir string) error {
 	return nil
 }
 
+// Hold makes dir a run's own, with stacks in directories below, until it is released.
+func Hold(dir string) (release func() error, err error) {
+	lock, err := lockOutDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	return lock.Close, nil
+}
+
 // lockOutDir makes dir this stack's own, and removes what a killed one left there.
 func lockOutDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

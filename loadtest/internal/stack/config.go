@@ -78,9 +78,18 @@ func (c Config) check() error {
 	} else if info.IsDir() {
 		return fmt.Errorf("cannot read the sales file of -sales: %s is a directory", c.SalesFile)
 	}
+	return CheckPrograms(c.BinDir)
+}
+
+// CheckPrograms refuses a directory that lacks what a stack runs.
+func CheckPrograms(binDir string) error {
+	at, err := filepath.Abs(binDir)
+	if err != nil {
+		return fmt.Errorf("cannot find the directory of -bin: %w", err)
+	}
 	for _, program := range []string{"gateway", "worker", "warmup", "nats-server"} {
-		if _, err := os.Stat(filepath.Join(c.BinDir, program)); err != nil {
-			return fmt.Errorf("%s is not in %s: run 'make setup build', or name another -bin", program, c.BinDir)
+		if _, err := os.Stat(filepath.Join(at, program)); err != nil {
+			return fmt.Errorf("%s is not in %s: run 'make setup build', or name another -bin", program, at)
 		}
 	}
 	return nil
