@@ -61,7 +61,7 @@ func chaosCommand(ctx context.Context, args []string, getenv func(string) string
 		if err != nil && len(faults) == 0 {
 			return err // and an earlier report is worth more than one of nothing
 		}
-		rep := report.Report{Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short, "cluster": *cluster}}
+		rep := report.Report{Command: "chaos", Faults: faults, Machine: report.ThisMachine(), Config: map[string]any{"seeds": c.Seeds, "only": *only, "except": *except, "short": *short, "cluster": *cluster}}
 		rep.Verdict.Pass = true
 		adopt(&rep, faults)
 		admit(&rep, err)
@@ -175,7 +175,11 @@ func (w wanted) named(flag, list string, all, others []chaos.Row) (map[string]bo
 func listRows(w io.Writer, rows []chaos.Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", row.ID, row.Name, row.Fault) // the Flush below reports a failure
+		promised := fmt.Sprintf("within %.0f s", row.Bound.Seconds())
+		if len(row.Shows) > 0 {
+			promised += ", a control"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", row.ID, row.Name, promised, row.Fault) // the Flush below reports a failure
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("cannot list rows: %w", err)

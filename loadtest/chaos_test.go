@@ -74,6 +74,7 @@ func TestChaos_RefusesToRunNoRowAndLeavesTheReportOfBefore(t *testing.T) {
 		{"-cluster -only 10", "10 is a row without clusters: leave -cluster"},
 		{"-only ,", `-only (SLUICE_ONLY) is ","`},
 		{"-except ,,", `-except (SLUICE_EXCEPT) is ",,"`},
+		{"-only 10 -seed -1", "write a whole number, 0 or more"},
 		{"-only 10 -seeds 0", "-seeds (SLUICE_SEEDS) must be 1 to 100, is 0"},
 		{"-only 10 -seeds 9223372036854775807", "must be 1 to 100"},
 		{"-only 10 -seeds 2 -seed 18446744073709551615", "-seed (SLUICE_SEED) is 18446744073709551615, and there are no 2 seeds"},
@@ -156,12 +157,18 @@ func TestChaos_ToldToEndSaysSoAndFailsNothing(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join(out, "report.json"))
 	must(t, err)
 	must(t, json.Unmarshal(content, &rep))
-	if !rep.Interrupted || rep.Verdict.Pass || len(rep.Verdict.Violations) > 0 || len(rep.Faults) != 2 {
+	if rep.Version == "" || !rep.Interrupted || rep.Verdict.Pass || len(rep.Verdict.Violations) > 0 || len(rep.Faults) != 2 {
 		t.Errorf("the report is\n%s", content)
+	}
+	if _, err := os.Stat(filepath.Join(out, "stack-0-seed-1")); err == nil {
+		t.Error("a stack was set up")
 	}
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	must(t, err)
-	for _, want := range []string{": interrupted</title>", "<strong>Interrupted</strong>", "redis-restarts-empty", "nats-restarts", "not run: interrupted"} {
+	if strings.Contains(string(page), "<h2>Orders</h2>") {
+		t.Error("the page counts orders, which nobody counted")
+	}
+	for _, want := range []string{"<title>Sluice chaos: interrupted</title>", "<strong>Interrupted</strong>", "redis-restarts-empty", "nats-restarts", "not run: interrupted"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -205,7 +212,12 @@ func TestChaos_ListsItsRows(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	must(t, run(t.Context(), []string{"chaos", "-list", "-only", "redis-restarts-empty"}, func(string) string { return "" }, &out, &out))
-	if got := out.String(); !strings.HasPrefix(got, "10  redis-restarts-empty  ") || strings.Count(got, "\n") != 1 {
+	if got := out.String(); !strings.HasPrefix(got, "10  redis-restarts-empty  within 15 s  Redis is killed") || strings.Count(got, "\n") != 1 {
+		t.Errorf("listed %q", got)
+	}
+	out.Reset()
+	must(t, run(t.Context(), []string{"chaos", "-list", "-only", "23c"}, func(string) string { return "" }, &out, &out))
+	if got := out.String(); !strings.Contains(got, "  within 20 s, a control  ") {
 		t.Errorf("listed %q", got)
 	}
 }

@@ -19,6 +19,7 @@ import (
 // the report is. It fails when the verdict does; of one that was interrupted its caller has
 // the error.
 func conclude(rep report.Report, out string, stdout io.Writer, printed func(io.Writer) error) error {
+	rep.Version = service.ReadVersion().String()
 	if err := rep.Write(out); err != nil {
 		return err
 	}

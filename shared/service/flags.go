@@ -115,6 +115,8 @@ func helpful(err error, value flag.Value, text string) error {
 		return errors.New("write true or false")
 	case float64:
 		return errors.New("write a number")
+	case uint, uint64:
+		return errors.New("write a whole number, 0 or more")
 	default:
 		return errors.New("write a whole number")
 	}

@@ -59,6 +59,9 @@ func (r Report) page(w io.Writer, name string, now time.Time) error {
 		title string
 		value any
 	}{{"Orders", r.Orders}, {"Config", r.Config}, {"Machine", r.Machine}} {
+		if s.value == (Orders{}) && len(r.Faults) > 0 {
+			continue // rounds count none
+		}
 		rows, err := flatten(s.value)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,6 +19,8 @@ import (
 
 // Report of a run. Its JSON is a promise: members are added, never renamed.
 type Report struct {
+	Command      string                    `json:"command,omitempty"` // of loadtest; the page is named by its directory without
+	Version      string                    `json:"version,omitempty"` // of the program that wrote it
 	Verdict      sale.Verdict              `json:"verdict"`
 	Interrupted  bool                      `json:"interrupted,omitempty"` // told to end before all was judged: no pass, and its violations are of what was
 	Orders       Orders                    `json:"orders"`
@@ -171,7 +174,7 @@ func (r Report) Write(dir string) error {
 		return fmt.Errorf("cannot encode report: %w", err)
 	}
 	var page bytes.Buffer
-	if err := r.page(&page, filepath.Base(dir), time.Now()); err != nil {
+	if err := r.page(&page, cmp.Or(r.Command, filepath.Base(dir)), time.Now()); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
