@@ -41,6 +41,8 @@ type Truth interface {
 	SetLastSequence(ctx context.Context, saleID string, epoch int64, sequence uint64) error
 	Count(ctx context.Context, saleID string, epoch int64, parts sale.LoadParts) error
 	FinishLoad(ctx context.Context, saleID string, epoch int64) (sale.Entry, error)
+	// PacePause says whether orders wait for an operator.
+	PacePause(ctx context.Context) (sale.PacePause, error)
 	// Undecided returns those of rids that nothing was decided about.
 	Undecided(ctx context.Context, rids []string) ([]string, error)
 }

@@ -20,6 +20,7 @@ type stores struct {
 	loading int64   // latest epoch that a load has begun with
 	begun   []int64 // all of them
 	flip    func(epoch int64) error
+	pause   sale.PacePause
 
 	queued    []string              // tickets of the epoch before
 	decided   map[string]bool       // in Postgres
@@ -39,6 +40,8 @@ func (s *stores) BeginLoad(_ context.Context, _ string, above int64) (sale.Entry
 	s.begun = append(s.begun, s.entry.Epoch)
 	return s.entry, nil
 }
+
+func (s *stores) PacePause(context.Context) (sale.PacePause, error) { return s.pause, nil }
 
 func (s *stores) SetLastSequence(_ context.Context, _ string, _ int64, sequence uint64) error {
 	s.noted = append(s.noted, sequence)

@@ -75,13 +75,29 @@ func (l *Loader) awaitOrders(ctx context.Context, saleID string, last uint64) er
 			return nil
 		}
 		if time.Now().After(report) {
-			l.Log.Warn("load waits for hand-overs to be ordered", "sale", saleID, "last_seq", last, "error", err)
+			l.reportWait(ctx, saleID, last, err)
 			report = time.Now().Add(reportEvery)
 		}
 		if ended := pause(ctx, askAgain); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}
+}
+
+// reportWait says what is waited for, and why if that is known: err is what the stream
+// answered last.
+func (l *Loader) reportWait(ctx context.Context, saleID string, last uint64, err error) {
+	log := l.Log.With("sale", saleID, "last_seq", last)
+	call, cancel := context.WithTimeout(ctx, callWithin)
+	defer cancel()
+	paused, other := l.Truth.PacePause(call)
+	if err = errors.Join(err, other); err != nil {
+		log = log.With("error", err)
+	}
+	if paused.Paused {
+		log = log.With("why", paused.String()+": POST /admin/v1/pace/resume lets it go on")
+	}
+	log.Warn("load waits for hand-overs to be ordered")
 }
 
 func (l *Loader) acknowledged(ctx context.Context, saleID string, last uint64) (bool, error) {

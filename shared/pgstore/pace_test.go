@@ -20,6 +20,10 @@ func TestPace_PausedOnceAndOnRecord(t *testing.T) {
 		if got, err := s.PacePaused(t.Context()); err != nil || got != paused {
 			t.Fatalf("paused %t, %v; want %t", got, err, paused)
 		}
+		pause, err := s.PacePause(t.Context())
+		if err != nil || pause.Paused != paused || pause.At.IsZero() == paused || paused && pause.By != ada || !paused && pause != (sale.PacePause{}) {
+			t.Fatalf("%+v, %v; want paused %t by %+v", pause, err, paused, ada)
+		}
 	}
 	changes, err := s.AuditLog(t.Context(), "", sale.Page{Limit: 9})
 	if err != nil || len(changes) != 2 || changes[0].Action != sale.ActionPaceResume || changes[1].Action != sale.ActionPacePause {

@@ -1,6 +1,7 @@
 package sale
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -48,6 +49,25 @@ type Change struct {
 	SaleID        string
 	Subject       string // id of an adjustment, a dead letter, a template or a coupon; "" for the sale
 	Before, After json.RawMessage
+}
+
+// PacePause is who has stopped the writing of orders, of all workers and sales, and when.
+type PacePause struct {
+	Paused bool
+	By     Actor     // zero when the audit log does not say
+	At     time.Time // likewise; Postgres time
+}
+
+// String says it in words, "" while it is not paused.
+func (p PacePause) String() string {
+	if !p.Paused {
+		return ""
+	}
+	words := "the pace is paused"
+	if !p.At.IsZero() {
+		words += " since " + p.At.UTC().Format(time.RFC3339) + " by " + cmp.Or(p.By.Operator, p.By.Who)
+	}
+	return words
 }
 
 // Page asks for a part of a list, newest first.
