@@ -21,6 +21,7 @@ func alertFlags(fs *flag.FlagSet, c *alerts.Config) {
 	fs.StringVar(&c.Webhook, "alert-webhook", "", "`url` that alerts are sent to, as Alertmanager's webhooks (version 4), the same on every worker: one of them tells for all. Without it they are logged, measured and listed only")
 	fs.DurationVar(&c.BacklogFor, "alert-backlog-for", 5*time.Second, "for which reservations must have waited longer than is promised before somebody is told")
 	fs.DurationVar(&c.DependencyFor, "alert-dependency-for", 10*time.Second, "for which a store must not have answered before somebody is told")
+	fs.DurationVar(&c.NotLiveFor, "alert-not-live-for", 30*time.Second, "for which a sale whose window is open must not have been live in Redis before somebody is told; longer than a rebuild takes")
 	fs.StringVar(&c.Runbook, "runbook-url", "docs/runbook.md", "`url` of the runbook, which alerts point to")
 	c.Kinds = alerts.Kinds{
 		Surplus: reconcile.SurplusNew, SoldOut: reconcile.SoldOutFlag, Others: []string{reconcile.DeadLetterOpen, reconcile.RefundOwed},
@@ -38,8 +39,11 @@ func newAlerts(c config, p parts, waiting *backlog.Watch, pacer *pacing.Pacer, m
 	c.alerts.Promise = c.promise
 	sources := alerts.Sources{
 		Backlog: func() []alerts.Backlog { return backlogOf(waiting, time.Now()) },
-		Slow:    func() bool { return pacer.State().LimitedBy == pacing.LimitLatency },
-		Up:      dependencies.Up, Facts: facts{p.heal.watch}.read,
+		Live: func() []alerts.Standing {
+			return converted(waiting.Standings(), func(s backlog.Standing) alerts.Standing { return alerts.Standing(s) })
+		},
+		Slow: func() bool { return pacer.State().LimitedBy == pacing.LimitLatency },
+		Up:   dependencies.Up, Facts: facts{p.heal.watch}.read,
 		StreamUsed: func() (alerts.Used, bool) {
 			used, known := measures.StreamUsed()
 			return alerts.Used(used), known
@@ -85,8 +89,9 @@ func (f facts) read(ctx context.Context) (alerts.Facts, error) {
 	letters, refunds, err := f.OpenWork(ctx)
 	found, other := f.Deviations(ctx, reconcile.SurplusNew, surplusFor)
 	sales, third := f.Unretired(ctx)
+	pause, fourth := f.PacePause(ctx)
 	return alerts.Facts{
-		DeadLetters: letters, RefundsOwed: refunds, Sales: sales,
+		DeadLetters: letters, RefundsOwed: refunds, Sales: sales, Pause: pause,
 		Deviations: converted(found, func(d pgstore.Deviation) alerts.Deviation { return alerts.Deviation(d) }),
-	}, errors.Join(err, other, third)
+	}, errors.Join(err, other, third, fourth)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"sluice/shared/devstack"
+	"sluice/shared/sale"
 )
 
 // told is a receiver of alerts that keeps the states of one alert, and its fingerprints.
@@ -76,5 +77,55 @@ func TestAlerts_WithoutPostgresEachWorkerTellsAndWithItOneTellsTheEnd(t *testing
 	w.stopped(two)
 	if n := len(slices.Compact(r.prints)); n != 1 || r.count("firing") != 2 {
 		t.Errorf("told %v of %v", r.states, r.prints)
+	}
+}
+
+// A rebuild waits for orders, and those for an operator.
+func TestAlerts_ASaleWhoseRebuildCannotEndIsToldOnceUntilItIsLiveAgain(t *testing.T) {
+	t.Parallel()
+	w := newLosableWorld(t, 10)
+	r := newTold(t, "SaleNotLive")
+	flags := []string{"-alert-webhook", r.URL, "-alert-not-live-for", "1s"}
+	one, ops := w.startWithAdmin("", flags...)
+	two, other := w.startWithAdmin("", flags...)
+	lives := `sluice_sale_not_live{sale="` + w.entry.ID + `"}`
+	for _, worker := range []string{ops, other} {
+		w.eventually("the sale is read", func() bool { return w.backlogOf(worker).Within && w.metric(worker, lives) == 0 })
+		w.operate(worker, "POST", "/admin/v1/pace/pause", "", "Sluice-Operator: ada")
+		w.eventually("the pace is paused", func() bool {
+			return strings.Contains(w.operate(worker, "GET", "/admin/v1/pace", "").body, `"applied":true`)
+		})
+	}
+	held := w.reserve(1)
+	w.handOver(held)
+	w.flushRedis()
+	w.eventually("somebody is told", func() bool { return r.count("firing") > 0 })
+	for _, worker := range []string{ops, other} {
+		w.eventually("each worker lists it, and why", func() bool {
+			body := w.operate(worker, "GET", "/admin/v1/alerts", "").body
+			return strings.Contains(body, `"alert":"SaleNotLive","state":"firing","severity":"page","sale":"`+w.entry.ID+`"`) &&
+				strings.Contains(body, "which waits for orders: the pace is paused since ")
+		})
+		if b := w.backlogOf(worker); b.Within || !b.Stale {
+			t.Errorf("%+v is told of a sale that cannot be read", b)
+		}
+		if n := w.metric(worker, lives); n != 1 {
+			t.Errorf("%s is %v", lives, n)
+		}
+	}
+	shown := w.operate(ops, "GET", "/admin/v1/sales/"+w.entry.ID, "")
+	w.wantAnswer(shown, 200, `"rebuilding":true,"rebuild_waits_for":"the pace is paused since `)
+	w.wantAnswer(shown, 200, ` by ada"`)
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales", ""), 200, ` by ada"`)
+	w.operate(ops, "POST", "/admin/v1/pace/resume", "")
+	w.live()
+	w.eventuallyAll(sale.StatusConfirmed, held)
+	w.eventually("the end is told", func() bool { return r.count("resolved") > 0 })
+	w.wantAnswer(w.operate(ops, "GET", "/admin/v1/sales/"+w.entry.ID, ""), 200, `"rebuild_waits_for":null`)
+	w.eventually("the backlog is read again", func() bool { b := w.backlogOf(ops); return b.Within && !b.Stale })
+	w.stopped(one)
+	w.stopped(two)
+	if r.count("firing") != 1 || r.count("resolved") != 1 {
+		t.Errorf("told %v", r.states)
 	}
 }

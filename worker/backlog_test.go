@@ -16,7 +16,8 @@ type waiting struct {
 	Waiting int64
 	Oldest  *time.Time
 	Age     float64 `json:"age_seconds"`
-	Within  bool    `json:"within_promise"`
+	Within  bool    `json:"within_promise"` // false for null
+	Stale   bool
 }
 
 // backlogOf asks a worker; the sale is not there before it was read.

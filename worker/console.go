@@ -37,7 +37,7 @@ func shownOnCall(page *console.Console, c config, p parts, waiting *backlog.Watc
 }
 
 func backlogShown(s backlog.Sale) console.Backlog {
-	b := console.Backlog{SaleID: s.SaleID, Waiting: s.Waiting, Oldest: s.Oldest, DrainRate: s.DrainRate, Known: !s.ReadAt.IsZero()}
+	b := console.Backlog{SaleID: s.SaleID, Waiting: s.Waiting, Oldest: s.Oldest, Stale: s.Stale, DrainRate: s.DrainRate, Known: !s.ReadAt.IsZero()}
 	if !s.Measured {
 		b.DrainRate = -1
 	}

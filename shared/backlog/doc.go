@@ -23,7 +23,8 @@
 //
 // Trust: what cannot be read stays as it was last known, so an age goes on growing while
 // a store is away and while a sale is rebuilt. Only the drain rate is of the last seconds
-// or unknown: a rate of before would say that something is served. What was never read is
+// or unknown: a rate of before would say that something is served. A sale that cannot be
+// read is stale: that nothing waited when it was last read says nothing of now. What was never read is
 // not told at all, and never as zero. The three moments of oldest come from the clocks of Redis and NATS,
 // an age compares them with the process's own. Oldest may err, always for less than it
 // takes to read a sale again:

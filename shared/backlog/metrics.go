@@ -13,7 +13,9 @@ var (
 		"Since when the oldest reservation of the backlog waits, in unix seconds; absent while nothing waits.", []string{"sale"}, nil)
 	rateDesc  = prometheus.NewDesc("sluice_backlog_drain_rate", "Reservations served a second, over the last five seconds.", []string{"sale"}, nil)
 	drainDesc = prometheus.NewDesc("sluice_backlog_drain_seconds",
-		"Time that the backlog takes at the drain rate; 0 when nothing waits, +Inf when something waits and nothing is served.", []string{"sale"}, nil)
+		"Time that the backlog takes at the drain rate; 0 when nothing waits, +Inf when something waits and nothing is served, absent while it is not known.", []string{"sale"}, nil)
+	notLiveDesc = prometheus.NewDesc("sluice_sale_not_live",
+		"1 while nobody can buy a sale whose window is open: Redis does not have its epoch, or it is being rebuilt; 0 otherwise.", []string{"sale"}, nil)
 	promiseDesc  = prometheus.NewDesc("sluice_backlog_promise_seconds", "The age of a backlog that is promised at most.", nil, nil)
 	failuresDesc = prometheus.NewDesc("sluice_backlog_read_failures_total", "Reads of a backlog that failed; what they are about is told as last known.", nil, nil)
 )
@@ -31,7 +33,7 @@ func (w *Watch) Collector(promise time.Duration) prometheus.Collector { return c
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{waitingDesc, oldestDesc, rateDesc, drainDesc, promiseDesc, failuresDesc} {
+	for _, d := range []*prometheus.Desc{waitingDesc, oldestDesc, rateDesc, drainDesc, notLiveDesc, promiseDesc, failuresDesc} {
 		descs <- d
 	}
 }
@@ -52,9 +54,16 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 		switch left, known := s.TimeToDrain(); {
 		case known:
 			gauge(drainDesc, left.Seconds(), s.SaleID)
-		case s.Measured:
+		case s.Measured && s.Waiting > 0:
 			gauge(drainDesc, math.Inf(1), s.SaleID)
 		}
+	}
+	for _, s := range c.watch.Standings() {
+		value := 0.0
+		if s.NotLive {
+			value = 1
+		}
+		gauge(notLiveDesc, value, s.SaleID)
 	}
 	gauge(promiseDesc, c.promise.Seconds())
 	metrics <- prometheus.MustNewConstMetric(failuresDesc, prometheus.CounterValue, float64(c.watch.failed()))

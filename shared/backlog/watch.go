@@ -42,6 +42,8 @@ type tracked struct {
 	every    time.Duration // between the last two readings
 	unserved time.Time     // the first snapshot since which something waits and nothing was served; zero when nothing waits
 	due      bool          // the stream is to be asked
+	entry    sale.Entry    // as it was announced last
+	standing standing      // in Redis
 }
 
 // New prepares a Watch. It knows no sale until Apply tells it.
@@ -62,7 +64,10 @@ func (w *Watch) Apply(e sale.Entry) {
 		t = &tracked{Sale: Sale{SaleID: e.ID}}
 		w.sales[e.ID] = t
 	}
-	t.Title = e.Title
+	t.Title, t.entry = e.Title, e
+	if e.Rebuilding {
+		t.standing = notLive
+	}
 }
 
 // Take takes in what a read of a sale's snapshot at a moment brought, its error too.
@@ -72,7 +77,10 @@ func (w *Watch) Take(at time.Time, saleID string, snap sale.Snapshot, h sale.Han
 	defer w.mu.Unlock()
 	t, known := w.sales[saleID]
 	switch {
-	case errors.Is(err, sale.ErrStale), !known:
+	case !known:
+		return
+	case errors.Is(err, sale.ErrStale):
+		t.standing = notLive
 		return
 	case err != nil:
 		w.failures++
@@ -80,6 +88,7 @@ func (w *Watch) Take(at time.Time, saleID string, snap sale.Snapshot, h sale.Han
 	case snap.Epoch < t.epoch || snap.Epoch == t.epoch && snap.Served < t.served:
 		return // overtaken by a later read
 	}
+	t.standing = live
 	t.take(at, snap, h)
 	if t.due = t.Waiting > 0; !t.due {
 		return
@@ -116,9 +125,11 @@ func (t *tracked) take(at time.Time, snap sale.Snapshot, h sale.HandOff) {
 // any more nobody knows it.
 func (t *tracked) known(now time.Time) Sale {
 	s := t.Sale
-	if s.Measured && now.Sub(s.ReadAt) > meterSpan+t.every {
+	old := now.Sub(s.ReadAt) > meterSpan+t.every
+	if s.Measured && old {
 		s.DrainRate, s.Measured = 0, false
 	}
+	s.Stale = old || t.standing == notLive
 	return s
 }
 

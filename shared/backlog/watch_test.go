@@ -128,6 +128,7 @@ func TestWatch_WhatCannotBeReadStaysAndItsAgeGrows(t *testing.T) {
 			r.Take(at(float64(i+1)), "phone", sale.Snapshot{}, sale.HandOff{}, err)
 		}
 		synctest.Wait()
+		before.Stale = true // and that alone is new
 		if diff := cmp.Diff(before, r.phone()); diff != "" {
 			t.Errorf("changed by reads that failed: %s", diff)
 		}
@@ -256,6 +257,7 @@ func TestSale_TimeToDrain(t *testing.T) {
 		"served":               {Sale{Waiting: 500, DrainRate: 40}, 12500 * time.Millisecond, true},
 		"hardly served":        {Sale{Waiting: 1 << 40, DrainRate: 1e-9}, longest, true},
 		"served, none waiting": {Sale{DrainRate: 40}, 0, true},
+		"not read any more":    {Sale{Stale: true}, 0, false},
 	} {
 		if d, known := c.sale.TimeToDrain(); d != c.want || known != c.known {
 			t.Errorf("%s: %v, %v", name, d, known)
@@ -284,7 +286,7 @@ func TestCollector_TellsEverySaleByItself(t *testing.T) {
 sluice_backlog_drain_rate{sale="idle"} 0
 sluice_backlog_drain_rate{sale="phone"} 50
 sluice_backlog_drain_rate{sale="stuck"} 0
-# HELP sluice_backlog_drain_seconds Time that the backlog takes at the drain rate; 0 when nothing waits, +Inf when something waits and nothing is served.
+# HELP sluice_backlog_drain_seconds Time that the backlog takes at the drain rate; 0 when nothing waits, +Inf when something waits and nothing is served, absent while it is not known.
 # TYPE sluice_backlog_drain_seconds gauge
 sluice_backlog_drain_seconds{sale="idle"} 0
 sluice_backlog_drain_seconds{sale="phone"} 2
@@ -305,6 +307,12 @@ sluice_backlog_waiting{sale="idle"} 0
 sluice_backlog_waiting{sale="new"} 3
 sluice_backlog_waiting{sale="phone"} 100
 sluice_backlog_waiting{sale="stuck"} 7
+# HELP sluice_sale_not_live 1 while nobody can buy a sale whose window is open: Redis does not have its epoch, or it is being rebuilt; 0 otherwise.
+# TYPE sluice_sale_not_live gauge
+sluice_sale_not_live{sale="idle"} 0
+sluice_sale_not_live{sale="new"} 0
+sluice_sale_not_live{sale="phone"} 0
+sluice_sale_not_live{sale="stuck"} 0
 `
 		if err := testutil.CollectAndCompare(r.Collector(30*time.Second), strings.NewReader(want)); err != nil {
 			t.Error(err)

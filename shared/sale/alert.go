@@ -23,12 +23,13 @@ const (
 	AlertRefundOwed       AlertName = "RefundOwed"       // payments that somebody has to give back
 	AlertStreamNearlyFull AlertName = "StreamNearlyFull" // hand-overs or payment events will soon be refused
 	AlertDependencyDown   AlertName = "DependencyDown"   // of a store: it does not answer
+	AlertSaleNotLive      AlertName = "SaleNotLive"      // of a sale: its window is open and Redis does not have it
 )
 
 // AlertNames are all of them, in the order of the runbook.
 func AlertNames() []AlertName {
 	return []AlertName{AlertBacklogAgeHigh, AlertBacklogStalled, AlertBacklogWontDrain, AlertDatabaseSlow, AlertDeadLetters, AlertSurplusRejected, AlertSoldOutWithStock,
-		AlertAuditDeviation, AlertRefundOwed, AlertStreamNearlyFull, AlertDependencyDown}
+		AlertAuditDeviation, AlertRefundOwed, AlertStreamNearlyFull, AlertDependencyDown, AlertSaleNotLive}
 }
 
 // Severities: page means now, ticket means today.

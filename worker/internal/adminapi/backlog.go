@@ -23,11 +23,12 @@ type saleBacklogBody struct {
 	Sale      string     `json:"sale"`
 	Title     string     `json:"title"`
 	Waiting   int64      `json:"waiting"`
-	Oldest    *time.Time `json:"oldest"` // null when nothing waits, or it is not known yet
-	Age       float64    `json:"age_seconds"`
-	Within    bool       `json:"within_promise"`
-	DrainRate *float64   `json:"drain_rate"`    // null until it is measured, and while it cannot be
-	Drain     *float64   `json:"drain_seconds"` // null when something waits and nothing is served, or the rate is not known
+	Oldest    *time.Time `json:"oldest"`         // null when nothing waits, or it is not known yet
+	Age       *float64   `json:"age_seconds"`    // of the oldest, 0 when nothing waits; null when it is not known
+	Within    *bool      `json:"within_promise"` // null when the age is not known, and while a sale that cannot be read is not late yet
+	DrainRate *float64   `json:"drain_rate"`     // null until it is measured, and while it cannot be
+	Drain     *float64   `json:"drain_seconds"`  // null when something waits and nothing is served, or it is not known
+	Stale     bool       `json:"stale"`          // it cannot be read: the rest is of read_at
 	ReadAt    time.Time  `json:"read_at"`
 }
 
@@ -46,9 +47,14 @@ func (a *API) showBacklog(_ context.Context, c call) {
 }
 
 func saleBacklogOf(s backlog.Sale, promise time.Duration, now time.Time) saleBacklogBody {
-	age := s.Age(now)
-	body := saleBacklogBody{
-		Sale: s.SaleID, Title: s.Title, Waiting: s.Waiting, Age: age.Seconds(), Within: age <= promise, ReadAt: s.ReadAt.UTC(),
+	body := saleBacklogBody{Sale: s.SaleID, Title: s.Title, Waiting: s.Waiting, Stale: s.Stale, ReadAt: s.ReadAt.UTC()}
+	if s.AgeKnown() {
+		age := s.Age(now)
+		seconds, within := age.Seconds(), age <= promise
+		body.Age = &seconds
+		if !within || !s.Stale {
+			body.Within = &within
+		}
 	}
 	if !s.Oldest.IsZero() {
 		oldest := s.Oldest.UTC()

@@ -13,6 +13,7 @@ import (
 // paceRow stops the writing of orders by all workers, of all sales.
 type paceRow interface {
 	PacePaused(ctx context.Context) (bool, error)
+	PacePause(ctx context.Context) (sale.PacePause, error)
 	SetPacePaused(ctx context.Context, by sale.Actor, paused bool) error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -58,6 +59,7 @@ type saleBody struct {
 	Rev          int64             `json:"rev"`
 	Paused       bool              `json:"paused"`
 	Rebuilding   bool              `json:"rebuilding"`
+	WaitsFor     *string           `json:"rebuild_waits_for"` // null unless an operator keeps the rebuild from its end
 	Retired      bool              `json:"retired"`
 	Postgres     postgresBody      `json:"postgres"`
 	RedisState   string            `json:"redis_state"`
@@ -111,11 +113,16 @@ func (a *API) listSales(ctx context.Context, c call) {
 	}{make([]saleBody, len(standings))}
 	read, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
+	waitsFor, err := c.rebuildWaitsFor(ctx, standings...)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
 	var reading errgroup.Group
 	reading.SetLimit(readingAtOnce)
 	for i, st := range standings {
 		reading.Go(func() error {
-			list.Sales[i] = c.describe(read, st)
+			list.Sales[i] = c.describe(read, st, waitsFor)
 			return nil
 		})
 	}
@@ -138,9 +145,14 @@ func (a *API) answerSale(ctx context.Context, c call, status int) {
 		a.fail(c, err)
 		return
 	}
+	waitsFor, err := c.rebuildWaitsFor(ctx, st)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
 	read, cancel := context.WithTimeout(ctx, redisWithin)
 	defer cancel()
-	c.answer(status, c.describe(read, st))
+	c.answer(status, c.describe(read, st, waitsFor))
 }
 
 func (c call) standing(ctx context.Context) (sale.Standing, error) {
@@ -154,9 +166,27 @@ func (c call) standing(ctx context.Context) (sale.Standing, error) {
 	return standings[0], nil
 }
 
-// describe reads a sale's state in Redis, if it has one.
-func (c call) describe(ctx context.Context, st sale.Standing) saleBody {
+// rebuildWaitsFor says what keeps rebuilds from their end until an operator decides: they
+// wait for orders, which no worker makes while the pace is paused. Null for nothing, and
+// when none of the sales is being rebuilt.
+func (c call) rebuildWaitsFor(ctx context.Context, standings ...sale.Standing) (*string, error) {
+	if !slices.ContainsFunc(standings, func(st sale.Standing) bool { return st.Rebuilding }) {
+		return nil, nil
+	}
+	pause, err := c.Pace.PacePause(ctx)
+	if err != nil || !pause.Paused {
+		return nil, err
+	}
+	why := pause.String()
+	return &why, nil
+}
+
+// describe reads a sale's state in Redis, if it has one; waitsFor is what rebuilds wait for.
+func (c call) describe(ctx context.Context, st sale.Standing, waitsFor *string) saleBody {
 	body := bodyOf(st)
+	if st.Rebuilding {
+		body.WaitsFor = waitsFor
+	}
 	if st.Epoch == 0 || st.Retired {
 		body.RedisState = redisStale
 		return body

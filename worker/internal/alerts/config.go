@@ -15,13 +15,14 @@ type Config struct {
 	Promise       time.Duration // within which a reservation is to be settled
 	BacklogFor    time.Duration // for which the promise must be broken before somebody is told
 	DependencyFor time.Duration // for which a store must not answer
+	NotLiveFor    time.Duration // for which a sale that should sell must not have been live
 	Kinds         Kinds
 }
 
 // Check refuses what makes no sense; the errors name the worker's flags.
 func (c Config) Check() error {
-	if c.BacklogFor < 0 || c.DependencyFor < 0 {
-		return errors.New("-alert-backlog-for (SLUICE_ALERT_BACKLOG_FOR) and -alert-dependency-for (SLUICE_ALERT_DEPENDENCY_FOR) must not be negative")
+	if c.BacklogFor < 0 || c.DependencyFor < 0 || c.NotLiveFor < 0 {
+		return errors.New("-alert-backlog-for (SLUICE_ALERT_BACKLOG_FOR), -alert-dependency-for (SLUICE_ALERT_DEPENDENCY_FOR) and -alert-not-live-for (SLUICE_ALERT_NOT_LIVE_FOR) must not be negative")
 	}
 	if c.Webhook == "" {
 		return nil

@@ -9,6 +9,7 @@ import (
 // alerts are never evaluated.
 type Sources struct {
 	Backlog    func() []Backlog                     // of every sale; kept while it cannot be read
+	Live       func() []Standing                    // of every sale that Redis was asked for
 	Slow       func() bool                          // the pace is held by Postgres alone
 	StreamUsed func() (u Used, known bool)          // of the nearest cap
 	Up         func() map[string]bool               // stores that were asked, and whether they answer
@@ -22,6 +23,9 @@ func (a *Alerts) look(ctx context.Context, postgres bool) verdict {
 	if a.sources.Backlog != nil {
 		s.backlog = append([]Backlog{}, a.sources.Backlog()...)
 		grows = a.trend.note(s.backlog, a.now())
+	}
+	if a.sources.Live != nil {
+		s.live = append([]Standing{}, a.sources.Live()...)
 	}
 	if a.sources.Slow != nil {
 		slow := a.sources.Slow()

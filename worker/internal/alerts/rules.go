@@ -35,6 +35,8 @@ func (c Config) patience(name sale.AlertName) patience {
 		return patience{before: 30 * time.Second} // the provider may give it back by itself
 	case sale.AlertDependencyDown:
 		return patience{before: c.DependencyFor, after: 5 * time.Second}
+	case sale.AlertSaleNotLive:
+		return patience{before: c.NotLiveFor}
 	default:
 		return patience{}
 	}
@@ -47,6 +49,12 @@ type Backlog struct {
 	Age      time.Duration // of the oldest; 0 when nothing waits, or while it is not known
 	Rate     float64       // reservations served a second, lately
 	Measured bool          // the rate is known
+}
+
+// Standing says whether nobody can buy a sale that should sell.
+type Standing struct {
+	SaleID  string
+	NotLive bool
 }
 
 // Deviation is what the reconciliations found about a sale.
@@ -62,6 +70,7 @@ type Facts struct {
 	RefundsOwed int64 // open ones
 	Deviations  []Deviation
 	Sales       []string // that are not retired
+	Pause       sale.PacePause
 }
 
 // Used says how much of a cap is in use.
@@ -79,6 +88,7 @@ type Kinds struct {
 // seen is what a look at everything says. What could not be looked at is nil.
 type seen struct {
 	backlog    []Backlog
+	live       []Standing
 	slow       *bool // the pace is held by the database alone
 	facts      *Facts
 	streamUsed *Used
@@ -87,7 +97,7 @@ type seen struct {
 
 // verdict is what a look means: conditions, and the alerts that it says something about.
 // An alert of those without a condition is well, unless it is of a sale that there is and
-// that was not looked at: a worker has yet to read its backlog.
+// that was not looked at: a worker has yet to read it.
 type verdict struct {
 	judged     map[sale.AlertName]bool
 	conditions []condition
@@ -102,13 +112,20 @@ func (v *verdict) add(name sale.AlertName, label sale.AlertKey, bad, good bool, 
 // judge says what a look means.
 func (c Config) judge(s seen, grows map[string]bool) verdict {
 	v := verdict{judged: map[sale.AlertName]bool{}, unread: func(key sale.AlertKey) bool {
-		ofBacklog := key.Name == sale.AlertBacklogAgeHigh || key.Name == sale.AlertBacklogStalled || key.Name == sale.AlertBacklogWontDrain
-		return ofBacklog && (s.facts == nil || slices.Contains(s.facts.Sales, key.SaleID))
+		read := slices.Contains([]sale.AlertName{sale.AlertBacklogAgeHigh, sale.AlertBacklogStalled, sale.AlertBacklogWontDrain, sale.AlertSaleNotLive}, key.Name)
+		return read && (s.facts == nil || slices.Contains(s.facts.Sales, key.SaleID))
 	}}
 	if s.backlog != nil {
 		v.judges(sale.AlertBacklogAgeHigh, sale.AlertBacklogStalled, sale.AlertBacklogWontDrain)
 		for _, b := range s.backlog {
 			v.backlog(b, c.Promise, grows[b.SaleID])
+		}
+	}
+	if s.live != nil {
+		v.judges(sale.AlertSaleNotLive)
+		for _, l := range s.live {
+			v.add(sale.AlertSaleNotLive, sale.AlertKey{SaleID: l.SaleID}, l.NotLive, !l.NotLive, number(l.NotLive),
+				"nobody can buy: Redis does not have the sale, or it is being rebuilt%s", because(s.facts))
 		}
 	}
 	if s.slow != nil {
@@ -192,6 +209,14 @@ func (v *verdict) facts(f Facts, kinds Kinds) {
 
 func (v *verdict) count(name sale.AlertName, n int64, format string, args ...any) {
 	v.add(name, sale.AlertKey{}, n > 0, n == 0, float64(n), format, args...)
+}
+
+// because is why a rebuild may not end, as far as Postgres says.
+func because(f *Facts) string {
+	if f == nil || !f.Pause.Paused {
+		return ""
+	}
+	return ", which waits for orders: " + f.Pause.String()
 }
 
 // few names some of a set.

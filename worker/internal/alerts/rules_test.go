@@ -89,7 +89,13 @@ func TestJudge_WhatIsLateAndGrowsIsSaidToGrow(t *testing.T) {
 
 func TestJudge_ASaleWhoseBacklogWasNotReadStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	key := sale.AlertKey{Name: sale.AlertBacklogAgeHigh, SaleID: "a"}
+	for _, alert := range []sale.AlertName{sale.AlertBacklogAgeHigh, sale.AlertSaleNotLive} {
+		staysUnread(t, sale.AlertKey{Name: alert, SaleID: "a"})
+	}
+}
+
+func staysUnread(t *testing.T, key sale.AlertKey) {
+	t.Helper()
 	firing := book{key: {AlertKey: key, State: sale.AlertFiring, FiredAt: start}}
 	for name, tc := range map[string]struct {
 		facts *Facts
@@ -100,9 +106,25 @@ func TestJudge_ASaleWhoseBacklogWasNotReadStaysAsItIs(t *testing.T) {
 		"the sale is retired":       {&Facts{Sales: []string{"b"}}, sale.AlertResolved},
 		"there are no sales at all": {&Facts{}, sale.AlertResolved},
 	} {
-		v := testConfig.judge(seen{backlog: []Backlog{}, facts: tc.facts}, nil)
+		v := testConfig.judge(seen{backlog: []Backlog{}, live: []Standing{}, facts: tc.facts}, nil)
 		if got := firing.evaluated(v, testConfig, start)[key].State; got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+			t.Errorf("%s: %s: %s, want %s", key.Name, name, got, tc.want)
+		}
+	}
+}
+
+func TestJudge_ASaleThatIsNotLiveSaysThatThePaceIsPaused(t *testing.T) {
+	t.Parallel()
+	pause := sale.PacePause{Paused: true, By: sale.Actor{Operator: "ada"}, At: start}
+	for facts, want := range map[*Facts]string{
+		nil:            "it is being rebuilt",
+		{}:             "it is being rebuilt",
+		{Pause: pause}: "it is being rebuilt, which waits for orders: " + pause.String(),
+	} {
+		for _, c := range testConfig.judge(seen{live: []Standing{{"a", true}}, facts: facts}, nil).conditions {
+			if c.Name == sale.AlertSaleNotLive && !strings.HasSuffix(c.summary, want) {
+				t.Errorf("%q, want %q", c.summary, want)
+			}
 		}
 	}
 }
@@ -134,6 +156,9 @@ func TestJudge_EverythingElse(t *testing.T) {
 		"the stream is full":           {seen{streamUsed: used(0.8)}, sale.AlertKey{Name: sale.AlertStreamNearlyFull}, "bad"},
 		"the stream is not full again": {seen{streamUsed: used(0.7)}, sale.AlertKey{Name: sale.AlertStreamNearlyFull}, "between"},
 		"the stream has room":          {seen{streamUsed: used(0.69)}, sale.AlertKey{Name: sale.AlertStreamNearlyFull}, "good"},
+		"a sale is not live":           {seen{live: []Standing{{"a", true}}}, sale.AlertKey{Name: sale.AlertSaleNotLive, SaleID: "a"}, "bad"},
+		"a sale is live":               {seen{live: []Standing{{"a", false}}}, sale.AlertKey{Name: sale.AlertSaleNotLive, SaleID: "a"}, "good"},
+		"no sale was seen yet":         {seen{}, sale.AlertKey{Name: sale.AlertSaleNotLive, SaleID: "a"}, "unknown"},
 		"a store is down":              {seen{up: map[string]bool{"nats": false, "redis": true}}, sale.AlertKey{Name: sale.AlertDependencyDown, Dependency: "nats"}, "bad"},
 		"another is up":                {seen{up: map[string]bool{"nats": false, "redis": true}}, sale.AlertKey{Name: sale.AlertDependencyDown, Dependency: "redis"}, "good"},
 	} {

@@ -35,6 +35,7 @@ type Backlog struct {
 	Known     bool // it was read once
 	Waiting   int64
 	Oldest    time.Time // since when the oldest waits; zero when nothing waits, or that is not known yet
+	Stale     bool      // it cannot be read: the rest is as it was
 	DrainRate float64   // reservations served a second, lately; negative when not known yet
 }
 

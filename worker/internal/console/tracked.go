@@ -72,14 +72,14 @@ func (t *tracked) body(now time.Time, b *Backlog) saleBody {
 			Unpaid: t.snap.Unpaid, Given: t.snap.Given, HandOff: t.handOff.Count, Version: t.snap.Version,
 		}
 		waiting := max(0, t.snap.Rank-t.snap.Served)
-		body.Waiting, body.AgeKnown = &waiting, waiting == 0
+		body.Waiting, body.AgeKnown = &waiting, waiting == 0 && t.redis == redisLive
 		body.Accepting, body.Draining = tenths(t.taking), tenths(t.settling)
 		if t.redis != redisLive {
 			body.RedisSince = moment(t.readAt)
 		}
 	}
 	if b != nil && b.Known {
-		body.Waiting, body.Oldest, body.AgeKnown, body.Draining = &b.Waiting, moment(b.Oldest), b.Waiting == 0 || !b.Oldest.IsZero(), tenths(b.DrainRate)
+		body.Waiting, body.Oldest, body.AgeKnown, body.Draining = &b.Waiting, moment(b.Oldest), b.Waiting == 0 && !b.Stale || !b.Oldest.IsZero(), tenths(b.DrainRate)
 	}
 	return body
 }

@@ -31,7 +31,7 @@ export function showDetail() {
     drawn = s;
   }
   const age = ageOf(s), { part, word } = againstPromise(age), promise = state.frame.promise_seconds;
-  put(body.querySelector('[data-age]'), s.waiting === 0 ? 'nothing waits' : age == null ? 'not known' : `${span(age)}${promise ? ` of ${span(promise)} promised: ${word}` : ''}`);
+  put(body.querySelector('[data-age]'), age == null ? 'not known' : s.waiting === 0 ? 'nothing waits' : `${span(age)}${promise ? ` of ${span(promise)} promised: ${word}` : ''}`);
   setLevel(body.querySelector('[data-age-bar]'), part);
 }
 
@@ -80,7 +80,7 @@ function backlog(s) {
   bar.dataset.ageBar = '';
   const facts = [
     ['Oldest waiting', el('span', {}, el('span', { 'data-age': '' }), bar)], ['Since', s.oldest ? momentOfDay(s.oldest) : '–'], ['Waiting', count(s.waiting)],
-    ['Accepted a second', rate(s.accepting)], ['Drained a second', rate(s.draining)], ['Time to drain', drain(s.waiting, s.draining)],
+    ['Accepted a second', rate(s.accepting)], ['Drained a second', rate(s.draining)], ['Time to drain', drain(s.waiting, s.draining, s.age_known)],
   ];
   return el('div', {}, el('h3', {}, 'Backlog'), el('dl', { class: 'facts' }, ...facts.map(([k, v]) => el('div', {}, el('dt', {}, k), el('dd', {}, v)))));
 }

@@ -33,8 +33,8 @@ export function moment(ms, format = new Date(ms).getFullYear() === new Date().ge
 export const momentOfDay = (ms) => moment(ms, clock);
 
 // drain is how long what waits will take, in words.
-export function drain(waiting, draining) {
-  if (waiting == null) return unknown;
+export function drain(waiting, draining, known) {
+  if (waiting == null || waiting === 0 && !known) return unknown;
   if (waiting === 0) return 'nothing waits';
   if (draining == null) return unknown;
   return draining > 0 ? span(waiting / draining) : 'never at this rate';

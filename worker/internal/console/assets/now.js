@@ -21,12 +21,12 @@ const limits = {
 export function showNow() {
   const t = state.frame.totals;
   const age = ageOf(t), { part, word } = againstPromise(age), promise = state.frame.promise_seconds;
-  put(is('age'), t.waiting === 0 ? 'nothing' : span(age));
+  put(is('age'), t.waiting === 0 && t.age_known ? 'nothing' : span(age));
   put(is('age-sub'), age == null ? 'since when is not known' : promise ? `${t.waiting ? `${word}: ` : ''}promised are ${span(promise)}` : 'nothing is promised');
   tile.classList.toggle('late', part > 1);
   setLevel(tile.querySelector('.level'), part);
   put(is('waiting'), count(t.waiting));
-  put(is('waiting-sub'), t.waiting ? `time to drain: ${drain(t.waiting, t.settling)}` : 'nothing is to be drained');
+  put(is('waiting-sub'), t.waiting ? `time to drain: ${drain(t.waiting, t.settling, t.age_known)}` : t.age_known ? 'nothing is to be drained' : 'of some sales it is not known');
   put(is('accepting'), rate(t.accepting));
   put(is('settling'), rate(t.settling));
   showPace(state.frame.pace);

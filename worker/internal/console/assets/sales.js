@@ -40,7 +40,7 @@ function draw(r, s) {
   r.leftBar.classList.remove('late', 'near');
   put(r.waiting, count(s.waiting));
   put(r.draining, rate(s.draining));
-  put(r.drain, s.waiting ? drain(s.waiting, s.draining) : unknown);
+  put(r.drain, s.waiting ? drain(s.waiting, s.draining, s.age_known) : unknown);
   put(r.weight, count(s.weight));
 }
 
