@@ -42,6 +42,8 @@ func (s *Stores) Writes(ctx context.Context) (int64, error) {
 const (
 	statsPause = time.Second
 	grownBy    = 200 // statistics that grow by less than one in so many have arrived
+
+	toldWithin = 15 * time.Second // a connection that does nothing more tells its share after 10 s
 )
 
 // Written counts the rows of Did.
@@ -52,9 +54,9 @@ func (s *Stores) Written(ctx context.Context, before, atLeast int64, patience ti
 
 // Did is what the database has done since before. Postgres counts a connection's share some
 // seconds late: there are as many rows as atLeast, and then they stop growing. What has not
-// come by then is given up after patience.
+// come by then is given up after patience, but not before Postgres must have told it.
 func (s *Stores) Did(ctx context.Context, before Activity, atLeast int64, patience time.Duration) (Activity, error) {
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(max(patience, toldWithin))
 	for last := int64(0); ; {
 		now, err := s.Activity(ctx)
 		if err != nil {
