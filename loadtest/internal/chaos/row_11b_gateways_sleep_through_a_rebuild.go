@@ -6,9 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-
 	"sluice/shared/devstack"
 )
 
@@ -75,15 +72,11 @@ func (r *Round) rebuiltEmpty(ctx context.Context) (epoch int64, err error) {
 // hitByLateHandOvers counts the hand-overs of older epochs that came after the last one
 // which the rebuild of an epoch has ordered.
 func (r *Round) hitByLateHandOvers(ctx context.Context, epoch int64) error {
-	connection, err := nats.Connect(r.stack.Info().NATS.URL)
+	js, hangUp, err := r.jetStream()
 	if err != nil {
-		return fmt.Errorf("cannot connect to nats: %w", err)
+		return err
 	}
-	defer connection.Close()
-	js, err := jetstream.New(connection)
-	if err != nil {
-		return fmt.Errorf("cannot use jetstream: %w", err)
-	}
+	defer hangUp()
 	last, err := r.lastOrdered(ctx, epoch)
 	if err != nil {
 		return err

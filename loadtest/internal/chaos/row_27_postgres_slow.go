@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"sluice/loadtest/internal/collect"
@@ -136,15 +135,11 @@ func (r *Round) wantFewRedelivered(ctx context.Context, before collect.Fleet) er
 func (r *Round) countHandOvers(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	connection, err := nats.Connect(r.stack.Info().NATS.URL)
+	js, hangUp, err := r.jetStream()
 	if err != nil {
-		return 0, fmt.Errorf("cannot connect to nats: %w", err)
+		return 0, err
 	}
-	defer connection.Close()
-	js, err := jetstream.New(connection)
-	if err != nil {
-		return 0, fmt.Errorf("cannot use jetstream: %w", err)
-	}
+	defer hangUp()
 	stream, err := js.Stream(ctx, streamName)
 	if err != nil {
 		return 0, fmt.Errorf("cannot open stream: %w", err)

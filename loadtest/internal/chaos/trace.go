@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 )
@@ -142,15 +141,11 @@ func (r *Round) wantNoRows(ctx context.Context, name string) error {
 
 // wantNoMessages looks at every message of every stream, those behind key-value buckets too.
 func (r *Round) wantNoMessages(ctx context.Context, name string) error {
-	connection, err := nats.Connect(r.stack.Info().NATS.URL)
+	js, hangUp, err := r.jetStream()
 	if err != nil {
-		return fmt.Errorf("cannot connect to nats: %w", err)
+		return err
 	}
-	defer connection.Close()
-	js, err := jetstream.New(connection)
-	if err != nil {
-		return fmt.Errorf("cannot use jetstream: %w", err)
-	}
+	defer hangUp()
 	honest := 0 // messages with buyers who have bought: who sees none of them would not see the name either
 	names := js.StreamNames(ctx)
 	for of := range names.Name() {
