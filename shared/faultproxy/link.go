@@ -71,17 +71,37 @@ func (l *link) awaitWhile(kept func(mode) bool) bool {
 	}
 }
 
+// forwardRequests ends the link once the client has gone and all that it sent was forwarded.
 func (l *link) forwardRequests() {
+	pieces := make(chan []byte, 1024)
+	var reading sync.WaitGroup
+	defer reading.Wait()
 	defer l.close()
+	reading.Go(func() { l.readRequests(pieces) })
 	var seen commitScanner
+	for piece := range pieces {
+		if l.first == nil {
+			l.first = piece
+		}
+		if !l.forward(piece, seen.commits(piece)) {
+			return
+		}
+	}
+}
+
+// readRequests takes what the client sends off its connection, where it would be lost with
+// a client that goes while it is held.
+func (l *link) readRequests(pieces chan<- []byte) {
+	defer close(pieces)
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := l.client.Read(buffer)
-		if l.first == nil {
-			l.first = bytes.Clone(buffer[:n])
-		}
-		if n > 0 && !l.forward(buffer[:n], seen.commits(buffer[:n])) {
-			return
+		if n > 0 {
+			select {
+			case pieces <- bytes.Clone(buffer[:n]):
+			case <-l.ended:
+				return
+			}
 		}
 		if err != nil {
 			return
@@ -155,9 +175,7 @@ func (l *link) writeAnswers(pieces <-chan piece) {
 			l.proxy.drop(l, len(p.data))
 			continue
 		}
-		if _, err := l.client.Write(p.data); err != nil {
-			l.close()
-		}
+		_, _ = l.client.Write(p.data) // a client that has gone may have sent what is still to be forwarded
 	}
 }
 

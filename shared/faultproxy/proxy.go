@@ -98,7 +98,7 @@ func (p *Proxy) Freeze() { p.become(frozen) }
 
 // HoldRequests keeps back what those clients send whose first words contain text, as a
 // client of NATS begins with its name; all that they are sent passes, and so does what others
-// send. What was kept back arrives once it is healed.
+// send. What was kept back arrives once it is healed, though the client may have gone.
 func (p *Proxy) HoldRequests(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

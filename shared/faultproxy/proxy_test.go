@@ -210,6 +210,31 @@ func TestProxy_HoldsWhatSomeClientsSend(t *testing.T) {
 	ann.expect("a")
 }
 
+func TestProxy_WhatIsHeldArrivesThoughItsSenderHasGone(t *testing.T) {
+	t.Parallel()
+	server := startEcho(t)
+	p := proxied(t, server.listener.Addr().String())
+	ann := dial(t, p)
+	ann.say("I am ann")
+	ann.expect("I am ann")
+	const late = 500 * time.Millisecond
+	p.Delay(late)
+	for i := range int64(2) { // which are answered when nobody is there
+		ann.say("to be answered late")
+		until(t, "it has arrived", func() bool { return server.lines.Load() == 2+i })
+		time.Sleep(late / 5)
+	}
+	p.HoldRequests("am ann")
+	ann.say("held")
+	must(t, ann.Close())
+	time.Sleep(2 * late)
+	if n := server.lines.Load(); n != 3 {
+		t.Fatalf("%d lines arrived before the heal", n)
+	}
+	p.Heal()
+	until(t, "what was held arrives", func() bool { return server.lines.Load() == 4 })
+}
+
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
