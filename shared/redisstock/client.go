@@ -17,7 +17,7 @@ type Config struct {
 	URL      string        // see URLForms
 	PoolSize int           // connections, to each server of a cluster; default 32
 	MinIdle  int           // of them kept dialled, at most PoolSize; default 0
-	Timeout  time.Duration // of one call; default 300 ms
+	Timeout  time.Duration // of one call, with the connection that it may need; default 300 ms
 	Wait     time.Duration // for one of the connections, before the call; default 100 ms
 }
 
@@ -65,30 +65,37 @@ func Connect(text string, pool int) (redis.UniversalClient, error) {
 }
 
 // open makes the client that sales are sold by. A script that is sent again by the library
-// would only hide an unknown outcome, so nothing is, but for what newCluster says.
+// would only hide an unknown outcome, so nothing is, but for what newCluster says. A server
+// that refuses connections is gone, and known so at once: the next call dials again.
 func (a address) open(c Config) redis.UniversalClient {
 	timeout, wait := orDefault(c.Timeout, 300*time.Millisecond), orDefault(c.Wait, 100*time.Millisecond)
 	pool := orDefault(c.PoolSize, 32)
 	switch {
 	case a.cluster != nil:
 		o := a.cluster
-		o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
 		o.PoolTimeout, o.PoolSize, o.MinIdleConns = wait, pool, c.MinIdle
 		return newCluster(o, timeout+wait)
 	case a.sentinel != nil:
 		o := a.sentinel
-		o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
 		o.PoolTimeout, o.PoolSize, o.MinIdleConns = wait, pool, c.MinIdle
-		return redis.NewFailoverClient(o)
+		return timed(redis.NewFailoverClient(o), timeout+wait)
 	default:
 		o := a.server
-		o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+		o.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
 		o.PoolTimeout, o.PoolSize, o.MinIdleConns = wait, pool, c.MinIdle
-		return redis.NewClient(o)
+		return timed(redis.NewClient(o), timeout+wait)
 	}
+}
+
+// timed is a client of which no call takes longer than most.
+func timed(c *redis.Client, most time.Duration) *redis.Client {
+	c.AddHook(calls{most})
+	return c
 }
 
 // quiet keeps the library from writing to stderr beside the process's own log:

@@ -1,7 +1,10 @@
 package redisstock
 
 import (
+	"context"
 	"errors"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,5 +33,36 @@ func TestOpen_ACallWaitsForAConnectionAsLongAsItMay(t *testing.T) {
 		}
 		free.Stop()
 		must(t, client.Close())
+	}
+}
+
+// dials counts how often the library dials.
+type dials struct{ n atomic.Int64 }
+
+func (d *dials) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		d.n.Add(1)
+		return next(ctx, network, addr)
+	}
+}
+
+func (d *dials) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (d *dials) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func TestOpen_AServerThatIsGoneIsDialledOnceACall(t *testing.T) {
+	t.Parallel()
+	nobody, err := devstack.ReservePort()
+	must(t, err)
+	defer func() { must(t, nobody.Release()) }()
+	client, err := Open(Config{URL: "redis://" + nobody.Addr()})
+	must(t, err)
+	defer func() { must(t, client.Close()) }()
+	var d dials
+	client.rdb.AddHook(&d)
+	if err := client.Ping(t.Context()); err == nil || d.n.Load() != 1 {
+		t.Errorf("dialled %d times: %v", d.n.Load(), err)
 	}
 }

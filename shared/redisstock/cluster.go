@@ -30,7 +30,6 @@ const (
 func newCluster(o *redis.ClusterOptions, most time.Duration) *redis.ClusterClient {
 	o.MaxRedirects, o.MinRetryBackoff, o.MaxRetryBackoff = maxRedirects, leastPause, mostPause
 	o.DisableRoutingPolicies = true // every call here is about one slot or one node, and the policies cost a call of COMMAND
-	o.DialerRetries = 1             // a server that is gone is known so at once; the next call dials again
 	c := redis.NewClusterClient(o)
 	c.OnNewNode(func(server *redis.Client) {
 		server.AddHook(&node{address: server.Options().Addr, pause: min(most, askEvery), look: func() { c.ReloadState(context.Background()) }})

@@ -47,7 +47,19 @@ func parseURL(text string) (a address, err error) {
 	if err != nil {
 		return address{}, fmt.Errorf("%w; use %s", withoutURL(err), URLForms)
 	}
+	a.expectOwnNames()
 	return a, nil
+}
+
+// expectOwnNames has each of several servers show a certificate of its own name, not of the
+// first one's.
+func (a address) expectOwnNames() {
+	if a.cluster != nil && a.cluster.TLSConfig != nil {
+		a.cluster.TLSConfig.ServerName = ""
+	}
+	if a.sentinel != nil && a.sentinel.TLSConfig != nil {
+		a.sentinel.TLSConfig.ServerName = ""
+	}
 }
 
 func parsePlain(text, rest string) (a address, err error) {
@@ -81,11 +93,7 @@ func parseCluster(scheme, rest string) (*redis.ClusterOptions, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := redis.ParseClusterURL(p.inOneHost(scheme, p.user, servers, query))
-	if err == nil && o.TLSConfig != nil {
-		o.TLSConfig.ServerName = "" // each server's certificate has its own name
-	}
-	return o, err
+	return redis.ParseClusterURL(p.inOneHost(scheme, p.user, servers, query))
 }
 
 // parseSentinel takes user and password of the URL for the servers that keep the sales;
@@ -121,9 +129,6 @@ func parseSentinel(scheme, rest string) (*redis.FailoverOptions, error) {
 		return nil, err
 	}
 	o.SentinelUsername, o.SentinelPassword = user, password
-	if o.TLSConfig != nil {
-		o.TLSConfig.ServerName = ""
-	}
 	return o, nil
 }
 

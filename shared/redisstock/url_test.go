@@ -1,6 +1,7 @@
 package redisstock
 
 import (
+	"crypto/tls"
 	"slices"
 	"strings"
 	"testing"
@@ -52,6 +53,32 @@ func TestParseURL_EveryForm(t *testing.T) {
 		}
 		if got != want || (a.cluster != nil) != want.cluster || (a.server != nil) != want.single {
 			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestParseURL_EachOfSeveralServersHasACertificateOfItsOwnName(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"rediss://h1:1":                            "h1",
+		"rediss+cluster://h1:1,h2:2":               "",
+		"rediss://h1:1?addr=h2:2":                  "",
+		"rediss+sentinel://h1:1,h2:2/main":         "",
+		"rediss://h1:1?addr=h2:2&master_name=main": "",
+	} {
+		a, err := parseURL(text)
+		must(t, err)
+		var of *tls.Config
+		switch {
+		case a.cluster != nil:
+			of = a.cluster.TLSConfig
+		case a.sentinel != nil:
+			of = a.sentinel.TLSConfig
+		default:
+			of = a.server.TLSConfig
+		}
+		if of == nil || of.ServerName != want {
+			t.Errorf("%s: %+v, want the name %q", text, of, want)
 		}
 	}
 }
