@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -75,16 +76,26 @@ func (s *stores) facts(ctx context.Context, monitors []string) (f doctor.Facts, 
 	return f, err
 }
 
-// askMonitors asks the monitoring of NATS servers. That one is away is a finding; that all are is
-// an error.
+// monitorWithin is how long a NATS server's monitoring may take to answer.
+const monitorWithin = 3 * time.Second
+
+// askMonitors asks the monitoring of NATS servers, of all at once. That one is away is a
+// finding; that all are is an error.
 func askMonitors(ctx context.Context, monitors []string) (servers []doctor.NATSServer, silent []error, err error) {
-	for _, base := range monitors {
-		server, err := monitor(ctx, base)
+	ctx, cancel := context.WithTimeout(ctx, monitorWithin)
+	defer cancel()
+	answers, errs := make([]doctor.NATSServer, len(monitors)), make([]error, len(monitors))
+	var asking sync.WaitGroup
+	for i, base := range monitors {
+		asking.Go(func() { answers[i], errs[i] = monitor(ctx, base) })
+	}
+	asking.Wait()
+	for i, err := range errs {
 		if err != nil {
 			silent = append(silent, err)
 			continue
 		}
-		servers = append(servers, server)
+		servers = append(servers, answers[i])
 	}
 	if len(servers) == 0 {
 		return nil, silent, errors.Join(silent...)

@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +15,7 @@ import (
 	"sluice/shared/devstack"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
+	"sluice/warmup/internal/doctor"
 )
 
 // installation is servers of a test's own.
@@ -228,4 +234,26 @@ func TestDoctor_ReplicatedStoresEarnHA(t *testing.T) {
 	inTime("a NATS server is away", func(out string, err error) bool {
 		return err != nil && strings.Count(out, "FAIL    3, 2 in step") == 3 && strings.Contains(out, "  nats sync_interval: start that server")
 	})
+}
+
+func TestAskMonitors_OneThatNeverAnswersHidesNoOther(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts, and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	healthy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"server_name": "n2", "jetstream": {"config": {"sync_always": true}}}`)
+	}))
+	defer healthy.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*monitorWithin)
+	defer cancel()
+	servers, missing, err := askMonitors(ctx, []string{"http://" + silent.Addr().String(), healthy.URL})
+	if err != nil || !slices.Equal(servers, []doctor.NATSServer{{Name: "n2", SyncAlways: true}}) {
+		t.Errorf("found %+v: %v", servers, err)
+	}
+	if len(missing) != 1 || !strings.Contains(missing[0].Error(), silent.Addr().String()) {
+		t.Errorf("missing: %v", missing)
+	}
 }
