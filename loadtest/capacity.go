@@ -26,10 +26,10 @@ type planning struct {
 func parseCapacity(args []string, getenv func(string) string) (p planning, err error) {
 	p.Config = costs.Full(3)
 	fs := flag.NewFlagSet("capacity", flag.ContinueOnError)
-	fs.StringVar(&p.out, "out", filepath.Join("out", "capacity"), "`directory` of report.json, report.html, sales files and logs")
+	fs.StringVar(&p.out, "out", "", "`directory` of report.json, report.html, sales files and logs (default out/capacity, with -costs out/capacity/answer)")
 	fs.StringVar(&p.bin, "bin", "bin", "`directory` with gateway, worker, warmup, loadtest and nats-server")
 	fs.StringVar(&p.from, "costs", "", "`file` report.json of an earlier run, whose costs are taken: nothing is measured")
-	fs.StringVar(&p.into, "into", "", "`file` in Markdown to put what was measured into, between its marks, as docs/capacity.md has them")
+	fs.StringVar(&p.into, "into", "", "`file` in Markdown to put what was measured into, if the verdict is pass, between its marks, as docs/capacity.md has them")
 	fs.IntVar(&p.Rounds, "rounds", p.Rounds, "how often everything is measured; figures are medians")
 	fs.BoolVar(&p.quick, "quick", false, "one short round, whatever -rounds says, to see that it runs")
 	d := &p.Demand
@@ -50,6 +50,12 @@ func parseCapacity(args []string, getenv func(string) string) (p planning, err e
 	if err := service.Parse(fs, args, getenv); err != nil {
 		return p, err
 	}
+	if p.out == "" {
+		p.out = filepath.Join("out", "capacity")
+		if p.from != "" {
+			p.out = filepath.Join(p.out, "answer")
+		}
+	}
 	if d.Sales > 0 {
 		d.Hottest = max(d.Hottest, 1/float64(d.Sales)) // one sale has all of it
 	}
@@ -68,6 +74,14 @@ func (p planning) check() error {
 	if p.into != "" && p.from != "" {
 		return service.UsageErrorf("-into (SLUICE_INTO) is for what is measured: leave -costs (SLUICE_COSTS) out")
 	}
+	if p.from != "" && sameFile(p.from, filepath.Join(p.out, "report.json")) {
+		return service.UsageErrorf("-out (SLUICE_OUT): the answer's report.json would replace %s, which has the costs: name another directory", p.from)
+	}
+	if p.into != "" {
+		if _, _, err := capacityMarks.around(p.into); err != nil {
+			return err
+		}
+	}
 	if err := checkRounds("rounds", p.Rounds, 1); err != nil {
 		return err
 	}
@@ -78,6 +92,13 @@ func (p planning) check() error {
 		return service.UsageErrorf("%v", err)
 	}
 	return nil
+}
+
+// sameFile reports whether two paths are of one file that is there.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
 // capacityCommand measures what operations cost and says what a sale takes.
@@ -98,12 +119,13 @@ func capacityCommand(ctx context.Context, args []string, getenv func(string) str
 		log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		rep = costs.Run(ctx, p.Config, costs.Site{Out: p.out, Bin: p.bin, Log: log}, stdout)
 	}
-	if p.into != "" {
-		if err := capacityMarks.put(p.into, costs.Markdown(rep)); err != nil {
-			return err
-		}
+	if err := conclude(rep, p.out, stdout, func(w io.Writer) error { return costs.Print(w, rep) }); err != nil {
+		return err
 	}
-	return conclude(rep, p.out, stdout, func(w io.Writer) error { return costs.Print(w, rep) })
+	if p.into == "" || !rep.Verdict.Pass {
+		return nil
+	}
+	return capacityMarks.put(p.into, costs.Markdown(rep))
 }
 
 var capacityMarks = marks{"<!-- capacity: loadtest capacity -into -->\n", "<!-- /capacity -->\n"}

@@ -99,9 +99,11 @@ func TestCapacity_RefusesWhatCannotBe(t *testing.T) {
 		"has no costs":                    {"-costs", empty},
 		"no such file or directory":       {"-costs", empty + "x"},
 		"is not a number of anything":     {"-units", "NaN"},
+		"which has the costs":             {"-costs", empty, "-out", filepath.Dir(empty)},
+		"lacks a line":                    {"-into", empty},
 	} {
 		var stdout, stderr bytes.Buffer
-		err := capacityCommand(t.Context(), append(args, "-out", t.TempDir()), func(string) string { return "" }, &stdout, &stderr)
+		err := capacityCommand(t.Context(), append([]string{"-out", t.TempDir()}, args...), func(string) string { return "" }, &stdout, &stderr)
 		if !errors.Is(err, service.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", args, err, want)
 		}

@@ -93,16 +93,25 @@ func complete(rep report.Report, from string, cluster bool) error {
 		from, len(missing), len(rows), strings.Join(missing, ", "), which)
 }
 
-// put replaces what a document has between the marks.
-func (m marks) put(path string, text []byte) error {
+// around is what a document has before and after the marks.
+func (m marks) around(path string) (head, tail []byte, err error) {
 	document, err := os.ReadFile(path)
 	if err != nil {
-		return service.UsageErrorf("-into (SLUICE_INTO): %v", err)
+		return nil, nil, service.UsageErrorf("-into (SLUICE_INTO): %v", err)
 	}
 	head, rest, begins := bytes.Cut(document, []byte(m.begins))
 	_, tail, ends := bytes.Cut(rest, []byte(m.ends))
 	if !begins || !ends {
-		return service.UsageErrorf("-into (SLUICE_INTO): %s lacks a line %q and after it a line %q", path, m.begins[:len(m.begins)-1], m.ends[:len(m.ends)-1])
+		return nil, nil, service.UsageErrorf("-into (SLUICE_INTO): %s lacks a line %q and after it a line %q", path, m.begins[:len(m.begins)-1], m.ends[:len(m.ends)-1])
+	}
+	return head, tail, nil
+}
+
+// put replaces what a document has between the marks.
+func (m marks) put(path string, text []byte) error {
+	head, tail, err := m.around(path)
+	if err != nil {
+		return err
 	}
 	made := bytes.Join([][]byte{head, []byte(m.begins), text, []byte(m.ends), tail}, nil)
 	if err := os.WriteFile(path, made, 0o644); err != nil {

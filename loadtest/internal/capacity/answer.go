@@ -42,7 +42,7 @@ type Answer struct {
 	Accepting  float64   `json:"seconds_until_the_last_202"`
 	UntilLast  float64   `json:"seconds_until_the_last_order"`
 	Binds      string    `json:"binds"`      // the station that the last order waits for
-	CoreHours  float64   `json:"core_hours"` // of an hour of all that is planned
+	CoreHours  float64   `json:"core_hours"` // of an hour of all that is planned, but for Redis's replicas and Postgres's standby
 	OrderBytes float64   `json:"order_bytes"`
 }
 
@@ -89,15 +89,18 @@ func (p *planned) rates() {
 	p.Together = max(1, min(MaxTogether, p.PerSecond*d.Message, d.Units/pairs))
 	p.Messages = d.Units / p.Together
 	redis := (p.Scripts-d.Units)*p.c.Script[Redis] + d.Units*p.c.accept(Redis, p.Together) + d.Units*p.c.Order[Redis] + p.polls()*p.c.Poll[Redis]
-	p.Shards = min(d.Sales, Servers(redis/d.Seconds, u))
 	p.times = map[string]float64{
 		OfArrivals: d.Units / p.PerSecond,
-		OfShard:    redis * max(d.Hottest, 1/float64(p.Shards)) / u,
-		OfRedis:    redis / float64(p.Shards) / u,
 		OfDisk:     p.Messages * d.Message / u,
 		OfLeader:   d.Units * (p.c.accept(NATS, p.Together) + p.c.Order[NATS]) / u,
 		OfPostgres: d.Units * p.c.Order[Postgres] / float64(d.CoresOfPostgres) / u,
 	}
+	// Shards are for all attempts, and for the moments in which the units go: as many as keep
+	// up with what else accepts, but more are no help to the hottest sale, which stays on one.
+	others := max(p.times[OfArrivals], p.times[OfDisk], p.times[OfLeader])
+	p.Shards = min(d.Sales, max(Servers(redis/d.Seconds, u), min(Servers(redis/others, u), Servers(1/d.Hottest, 1))))
+	p.times[OfShard] = redis * max(d.Hottest, 1/float64(p.Shards)) / u
+	p.times[OfRedis] = redis / float64(p.Shards) / u
 	p.Accepting = max(p.times[OfArrivals], p.times[OfShard], p.times[OfDisk], p.times[OfLeader])
 	p.UntilLast = max(p.Accepting, p.times[OfPostgres])
 	p.Workers = Servers(p.orders()*p.c.Order[Workers]/float64(d.CoresPerWorker), u)

@@ -69,6 +69,23 @@ func TestPlan_NobodyIsBusierThanPlanned(t *testing.T) {
 	}
 }
 
+// A shard too many is cheap, and one too few holds up all units.
+func TestPlan_NoFurtherShardWouldHaveUnitsGoSooner(t *testing.T) {
+	t.Parallel()
+	many := Internet()
+	many.Sales, many.Hottest = 1000, 0.001
+	cold := evenly()
+	cold.Sales, cold.Hottest = 3, 1.0/3
+	for _, d := range []Demand{evenly(), Internet(), many, cold} {
+		a := Plan(d, priced())
+		for _, s := range a.Stations {
+			if s.Name == OfShard && s.Seconds == a.Accepting && a.Shards < d.Sales && 1/float64(a.Shards) > d.Hottest+1e-9 {
+				t.Errorf("%d sales, the hottest has %.3f: %d shards hold units up for %.2f s", d.Sales, d.Hottest, a.Shards, a.Accepting)
+			}
+		}
+	}
+}
+
 func TestHandOver_IsWhatAnAcceptCostsBesideItsScript(t *testing.T) {
 	t.Parallel()
 	got := priced().HandOver()
