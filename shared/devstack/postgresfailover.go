@@ -31,6 +31,9 @@ func (p *PostgresPair) Failover(ctx context.Context) error {
 	if err := mustRun(p.Standby()); err != nil {
 		return fmt.Errorf("cannot fail over: %w", err)
 	}
+	if p.isApart() {
+		return fmt.Errorf("cannot fail over: %s lacks what the primary has", p.Standby().name)
+	}
 	if err := p.Primary().KillAll(); err != nil { // or both would take writes
 		return fmt.Errorf("cannot fail over: the old primary is not fenced: %w", err)
 	}
@@ -56,7 +59,7 @@ func (p *PostgresPair) promote(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.primary, p.standby = next, old
+	p.primary, p.standby, p.apart = next, old, true
 	return nil
 }
 
@@ -74,7 +77,14 @@ func mustRun(s *Server) error {
 func (p *PostgresPair) Rejoin(ctx context.Context) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
-	primary, standby := p.Primary(), p.Standby()
+	return p.rejoin(ctx)
+}
+
+func (p *PostgresPair) rejoin(ctx context.Context) error {
+	p.mu.Lock()
+	primary, standby := p.primary, p.standby
+	p.apart = true
+	p.mu.Unlock()
 	if err := p.SetSynchronous(ctx, false); err != nil { // nobody is to wait for the one that goes
 		return err
 	}
@@ -87,7 +97,36 @@ func (p *PostgresPair) Rejoin(ctx context.Context) error {
 	if err := standby.Restart(ctx); err != nil {
 		return err
 	}
-	return p.SetSynchronous(ctx, true)
+	if err := p.SetSynchronous(ctx, true); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.apart = false
+	return nil
+}
+
+func (p *PostgresPair) isApart() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.apart
+}
+
+// mendStandby starts a standby again that has ended, for which commits wait, and has one
+// rejoin that is apart: an old primary must not come back as it was.
+func (p *PostgresPair) mendStandby(ctx context.Context, log *slog.Logger) error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	standby := p.Standby()
+	if p.isApart() {
+		log.WarnContext(ctx, "postgres has no standby, one is made", "server", standby.name)
+		return p.rejoin(ctx)
+	}
+	if mustRun(standby) == nil {
+		return nil
+	}
+	log.WarnContext(ctx, "postgres standby is gone, it is started again", "server", standby.name)
+	return standby.Restart(ctx)
 }
 
 // How often a supervisor asks the primary, and for how long it waits for the answer.
@@ -98,8 +137,9 @@ const (
 
 // Supervise asks the primary again and again and, once it has not answered for gone, fails
 // over and brings the old primary back as a standby, until ctx ends. A primary that refuses
-// is there: it starts, or has too many connections. told, which may be nil, hears of every failover
-// once the new primary takes writes: how long that took from the last answer of the old one.
+// is there: it starts, or has too many connections. A standby that has ended is started
+// again, and one that could not rejoin tries again. told, which may be nil, hears of every failover once the new primary takes writes:
+// how long that took from the last answer of the old one.
 func (p *PostgresPair) Supervise(ctx context.Context, gone time.Duration, log *slog.Logger, told func(took time.Duration)) {
 	ticker := time.NewTicker(superviseEvery)
 	defer ticker.Stop()
@@ -108,6 +148,9 @@ func (p *PostgresPair) Supervise(ctx context.Context, gone time.Duration, log *s
 		switch err := p.askPrimary(ctx); {
 		case err == nil:
 			answered = time.Now()
+			if err := p.mendStandby(ctx, log); err != nil {
+				log.ErrorContext(ctx, "postgres standby is not back", "error", err)
+			}
 		case ctx.Err() == nil && time.Since(answered) >= gone:
 			log.ErrorContext(ctx, "postgres primary is gone", "server", p.Primary().name, "error", err)
 			if p.replace(ctx, log, answered, told) {
@@ -143,8 +186,5 @@ func (p *PostgresPair) replace(ctx context.Context, log *slog.Logger, answered t
 	if told != nil {
 		told(took)
 	}
-	if err := p.Rejoin(ctx); err != nil {
-		log.ErrorContext(ctx, "old postgres primary is no standby yet", "error", err)
-	}
-	return true
+	return true // what is left of the old primary rejoins next
 }

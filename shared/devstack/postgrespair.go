@@ -33,6 +33,7 @@ type PostgresPair struct {
 	mu               sync.Mutex
 	nodes            []*Server // of the URL, in its order
 	primary, standby *Server
+	apart            bool // standby does not follow the primary, or is not waited for, until it has rejoined
 }
 
 // StartPostgresPair starts a primary, makes a base backup of it, starts a standby on that

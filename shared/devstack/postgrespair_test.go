@@ -126,3 +126,32 @@ func TestPostgresPair_SupervisorReplacesAFrozenPrimary(t *testing.T) {
 		t.Error("the old primary is the primary")
 	}
 }
+
+func TestPostgresPair_SupervisorStartsADeadStandbyAgain(t *testing.T) {
+	t.Parallel()
+	ctx := needsServers(t)
+	pair := startedPair(ctx, t)
+	note := notes()["postgres"].write
+	must(t, note(ctx, pair.URL(), 1))
+	supervised, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pair.Supervise(supervised, time.Minute, slog.New(slog.DiscardHandler), nil)
+	}()
+	primary := pair.Primary()
+	must(t, pair.Standby().Kill(), note(ctx, pair.URL(), 1)) // which waits for it
+	wantNotes(ctx, t, pair, 2)
+	must(t, pair.Failover(ctx)) // nobody has the old one rejoin yet
+	eventually(t, "the old primary is a standby", func() bool {
+		rows, err := queryPostgres(ctx, pair.Primary().port.Addr(), "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+		return err == nil && len(rows) == 1
+	})
+	stop()
+	<-ended
+	must(t, note(ctx, pair.URL(), 1))
+	wantNotes(ctx, t, pair, 3)
+	if pair.Primary() == primary {
+		t.Error("the old primary is the primary")
+	}
+}
