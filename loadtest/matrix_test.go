@@ -110,7 +110,7 @@ func TestMatrix_APartOfTheRowsReplacesNothing(t *testing.T) {
 		want string
 	}{
 		"one row":         {wholeReport(t, chaos.Rows(), first), nil, "lacks rounds of 43 of 44 rows (2, 3, "},
-		"of clusters":     {wholeReport(t, chaos.ClusterRows(), first), []string{"-cluster"}, "lacks rounds of 4 of 5 rows (25, 37, 41c, 44): run loadtest chaos -cluster with"},
+		"of clusters":     {wholeReport(t, chaos.ClusterRows(), first), []string{"-cluster"}, "lacks rounds of 5 of 6 rows (25, 37, 40c, 41c, 44): run loadtest chaos -cluster with"},
 		"the other rows":  {wholeReport(t, chaos.ClusterRows(), asTheyAre), nil, "of 44 rows"},
 		"interrupted":     {wholeReport(t, chaos.Rows(), func(all []report.Fault) []report.Fault { all[42].Interrupted = true; return all }), nil, "1 of 44 rows (42)"},
 		"a seed is short": {wholeReport(t, chaos.Rows(), func(all []report.Fault) []report.Fault { again := all[0]; again.Seed = 2; return append(all, again) }), nil, "43 of 44 rows"},

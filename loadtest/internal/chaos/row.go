@@ -53,6 +53,7 @@ func ClusterRows() []Row {
 		natsLeaderMovesAndQuorumIsLost(),
 		postgresLosesItsTail(),
 		slotMovesAndMasterDies(),
+		oldAndNewFleets(),
 		fleetIsReplaced(),
 		StoresDieInTurn(),
 	}

@@ -16,7 +16,9 @@ func oldAndNewPrograms() Row {
 		Fault: "while a sale runs its gateways, then its workers are replaced one by one by those of an earlier commit, and by the new ones again: new workers get " +
 			"old messages, both run beside each other with their scripts, old workers get new messages",
 		Expect: "both accept attempts and make orders of what the other handed over; nothing is broken off",
-		Run:    func(ctx context.Context, r *Round) error { return r.rollsBackAndForth(ctx) },
+		Run: func(ctx context.Context, r *Round) error {
+			return r.rollsBackAndForth(ctx, earlier.Pinned, killUnits, killRate)
+		},
 	}
 }
 
@@ -33,24 +35,34 @@ type side struct {
 	are     string
 }
 
-func sides() []side {
+func sides(gatewayCount, workerCount int) []side {
 	return []side{
-		{[]rolled{{"gateway", 0, true}, {"gateway", 1, true}}, "old gateways and new workers"},
-		{[]rolled{{"worker", 0, true}, {"gateway", 1, false}}, "an old and a new gateway, an old and a new worker"},
-		{[]rolled{{"worker", 1, true}, {"gateway", 0, false}}, "new gateways and old workers"},
+		{replaced("gateway", 0, gatewayCount, true), "old gateways and new workers"},
+		{append(replaced("worker", 0, workerCount/2, true), replaced("gateway", gatewayCount/2, gatewayCount, false)...), "old and new gateways, old and new workers"},
+		{append(replaced("worker", workerCount/2, workerCount, true), replaced("gateway", 0, gatewayCount/2, false)...), "new gateways and old workers"},
 	}
 }
 
-func (r *Round) rollsBackAndForth(ctx context.Context) error {
-	commit, dir, err := earlier.Build(ctx, r.src, r.binDir)
+// replaced are the processes of a role from an index to before another.
+func replaced(role string, from, to int, old bool) (all []rolled) {
+	for i := from; i < to; i++ {
+		all = append(all, rolled{role, i, old})
+	}
+	return all
+}
+
+// rollsBackAndForth sells units to so many attempts a second while the fleet is replaced by
+// the newest tag's, or that of the commit pinned, and is new again.
+func (r *Round) rollsBackAndForth(ctx context.Context, pinned string, units int, rate float64) error {
+	commit, dir, err := earlier.Build(ctx, r.src, r.binDir, pinned)
 	if err != nil {
 		return err
 	}
 	r.graceful = true
-	if err := r.open(ctx, saleOf{units: killUnits, hold: 5 * time.Second}); err != nil { // both versions release what expires under way
+	if err := r.open(ctx, saleOf{units: units, hold: 5 * time.Second}); err != nil { // both versions release what expires under way
 		return err
 	}
-	r.attack(ctx, killRate)
+	r.attack(ctx, rate)
 	if err := r.accepting(ctx, 50); err != nil {
 		return err
 	}
@@ -66,7 +78,7 @@ func (r *Round) rollsBackAndForth(ctx context.Context) error {
 
 // rolls goes through all sides.
 func (r *Round) rolls(ctx context.Context, commit earlier.Commit, dir string) error {
-	for _, s := range sides() {
+	for _, s := range sides(r.gateways(), r.workers()) {
 		for _, c := range s.changes {
 			from := ""
 			if c.old {
@@ -86,10 +98,10 @@ func (r *Round) rolls(ctx context.Context, commit earlier.Commit, dir string) er
 // allNew replaces what is old.
 func (r *Round) allNew(ctx context.Context) error {
 	var errs []error
-	for i := range gateways {
+	for i := range r.gateways() {
 		errs = append(errs, r.stack.SetProgram(ctx, "gateway", i, ""))
 	}
-	for i := range workers {
+	for i := range r.workers() {
 		errs = append(errs, r.stack.SetProgram(ctx, "worker", i, ""))
 	}
 	return errors.Join(errs...)
@@ -110,7 +122,7 @@ func (r *Round) sellsWith(ctx context.Context, are string) error {
 				return false
 			}
 		}
-		return len(before) == workers
+		return len(before) == r.workers()
 	}
 	if err := r.until(ctx, hitPatience, "the sale goes on with "+are, sells); err != nil {
 		return err

@@ -13,9 +13,10 @@ import (
 var programs = []string{"gateway", "worker"}
 
 // Build builds the earlier programs out of the clone at src, unless they are there already,
-// and returns the commit and the directory with them, which is below binDir.
-func Build(ctx context.Context, src, binDir string) (c Commit, dir string, err error) {
-	if c, err = find(ctx, src); err != nil {
+// and returns the commit and the directory with them, which is below binDir. It is the commit
+// pinned, or the newest tag after it.
+func Build(ctx context.Context, src, binDir, pinned string) (c Commit, dir string, err error) {
+	if c, err = find(ctx, src, pinned); err != nil {
 		return c, "", err
 	}
 	dir, err = filepath.Abs(filepath.Join(binDir, "earlier", c.Hash))

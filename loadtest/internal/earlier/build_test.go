@@ -41,6 +41,13 @@ func (c *clone) commit(says string) {
 	c.git("commit", "--quiet", "--allow-empty", "--message", says)
 }
 
+func (c *clone) head() string {
+	c.t.Helper()
+	hash, err := git(c.t.Context(), c.dir, "rev-parse", "HEAD")
+	must(c.t, err)
+	return hash
+}
+
 func (c *clone) write(name, text string) {
 	c.t.Helper()
 	path := filepath.Join(c.dir, name)
@@ -61,8 +68,10 @@ func TestPinned_IsInTheHistory(t *testing.T) {
 	if shallow, err := git(t.Context(), ".", "rev-parse", "--is-shallow-repository"); err != nil || shallow == "true" {
 		t.Skip("this is no clone with all of its history")
 	}
-	if _, err := git(t.Context(), ".", "merge-base", "--is-ancestor", Pinned, "HEAD"); err != nil {
-		t.Errorf("commit %s is not in the history: pin one that is", Pinned)
+	for _, pinned := range []string{Pinned, PinnedOnClusters} {
+		if _, err := git(t.Context(), ".", "merge-base", "--is-ancestor", pinned, "HEAD"); err != nil {
+			t.Errorf("commit %s is not in the history: pin one that is", pinned)
+		}
 	}
 }
 
@@ -71,13 +80,14 @@ func TestBuild_BuildsTheNewestTagBeforeHeadOnce(t *testing.T) {
 	c := newClone(t)
 	c.commit("older")
 	c.git("tag", "v1")
+	pinned := c.head()
 	c.commit("old")
 	c.git("tag", "v2")
 	c.commit("new")
 	c.git("tag", "v3") // what is built anyway
 	c.write("gateway/main.go", "not committed")
 	bin := t.TempDir()
-	commit, dir, err := Build(t.Context(), c.dir, bin)
+	commit, dir, err := Build(t.Context(), c.dir, bin, pinned)
 	must(t, err)
 	if commit.Name != "v2" {
 		t.Errorf("built %s", commit.Name)
@@ -94,10 +104,24 @@ func TestBuild_BuildsTheNewestTagBeforeHeadOnce(t *testing.T) {
 		t.Errorf("leaves %v", left)
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "kept"), nil, 0o600))
-	_, again, err := Build(t.Context(), c.dir, bin)
+	_, again, err := Build(t.Context(), c.dir, bin, pinned)
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(again, "kept")); err != nil {
 		t.Errorf("built again: %v", err)
+	}
+}
+
+func TestBuild_ATagOfBeforeThePinnedCommitIsTooOld(t *testing.T) {
+	t.Parallel()
+	c := newClone(t)
+	c.commit("old")
+	c.git("tag", "v1")
+	c.commit("pinned")
+	pinned := c.head()
+	c.commit("new")
+	commit, _, err := Build(t.Context(), c.dir, t.TempDir(), pinned)
+	if err != nil || commit.Hash != pinned {
+		t.Errorf("built %+v: %v", commit, err)
 	}
 }
 
@@ -106,7 +130,7 @@ func TestBuild_SaysWhatToDoWithoutTheHistory(t *testing.T) {
 	c := newClone(t)
 	c.commit("only")
 	for _, src := range []string{c.dir, t.TempDir()} {
-		_, _, err := Build(t.Context(), src, t.TempDir())
+		_, _, err := Build(t.Context(), src, t.TempDir(), Pinned)
 		if err == nil || !strings.Contains(err.Error(), "is no clone with commit "+Pinned) || !strings.Contains(err.Error(), "git fetch --unshallow") {
 			t.Errorf("%v", err)
 		}
@@ -118,9 +142,10 @@ func TestBuild_LeavesNothingOfACommitThatDoesNotCompile(t *testing.T) {
 	c := newClone(t)
 	c.commit("\"")
 	c.git("tag", "v1")
+	pinned := c.head()
 	c.commit("new")
 	bin := t.TempDir()
-	_, _, err := Build(t.Context(), c.dir, bin)
+	_, _, err := Build(t.Context(), c.dir, bin, pinned)
 	if err == nil || !strings.Contains(err.Error(), "cannot build the programs of commit v1") || !strings.Contains(err.Error(), "main.go:2") {
 		t.Errorf("%v", err)
 	}

@@ -2,6 +2,6 @@
 // repository, out of the history of the clone that it is given.
 //
 // Which commit: the newest tag before HEAD, which is what is out there while the next
-// version is rolled out. While there is no tag, Pinned: the last commit before the scripts
-// of reserve, settle and hand-over and the schema changed last.
+// version is rolled out. While no tag has it in its history, one that the caller names:
+// Pinned, or PinnedOnClusters.
 package earlier
