@@ -100,6 +100,7 @@ func TestKubernetes_WhatIsNamedIsThere(t *testing.T) {
 			if c.budgets[name] == nil {
 				t.Errorf("%s: %s has no budget", overlay, name)
 			}
+			wantSpread(t, overlay, name, d.Spec.Template.Spec.TopologySpreadConstraints)
 		}
 		for name, i := range c.ingresses {
 			for _, path := range i.Spec.Rules[0].HTTP.Paths {
@@ -116,6 +117,21 @@ func TestKubernetes_WhatIsNamedIsThere(t *testing.T) {
 			t.Errorf("%s: scales %+v", overlay, to)
 		}
 		c.wantMonitored(t, overlay)
+	}
+}
+
+// wantSpread wants a rule that may leave a pod without a node to look only at nodes that take
+// pods, and at pods of one version. Else an empty node that is tainted allows one pod on every
+// other.
+func wantSpread(t *testing.T, overlay, name string, rules []core.TopologySpreadConstraint) {
+	t.Helper()
+	for _, r := range rules {
+		if r.WhenUnsatisfiable != core.DoNotSchedule {
+			continue
+		}
+		if r.NodeTaintsPolicy == nil || *r.NodeTaintsPolicy != core.NodeInclusionPolicyHonor || !slices.Equal(r.MatchLabelKeys, []string{"pod-template-hash"}) {
+			t.Errorf("%s: %s may find no node by %s: nodeTaintsPolicy %v, matchLabelKeys %v", overlay, name, r.TopologyKey, r.NodeTaintsPolicy, r.MatchLabelKeys)
+		}
 	}
 }
 
