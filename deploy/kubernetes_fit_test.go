@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -191,16 +192,18 @@ func argument(args []string, flag string) string {
 	return ""
 }
 
-// As many workers as KEDA may start, and one more in a rolling update, fit into Postgres.
+// As many workers as KEDA may start, and one that a rolling update ends, fit into Postgres.
 func TestKubernetes_WorkersFitIntoPostgres(t *testing.T) {
 	t.Parallel()
 	const (
 		ofOthers = 20 // jobs, people, the superuser
 		fixed    = 10 // of a worker: 5 beside -rebuilds, 3 that compare, 2 of alerts
+		ending   = 1  // what wantOneByOne leaves
 	)
 	for _, overlay := range overlays() {
 		c := build(t, overlay)
 		d := c.deployments["sluice-worker"]
+		wantOneByOne(t, overlay, d.Spec)
 		given := c.variables(t, overlay, d.Spec.Template.Spec.Containers[0])
 		each := fixed
 		for _, flag := range []string{"SLUICE_POSTGRES_CONNS", "SLUICE_POSTGRES_BUYER_CONNS", "SLUICE_POSTGRES_OPERATOR_CONNS", "SLUICE_REBUILDS"} {
@@ -215,10 +218,20 @@ func TestKubernetes_WorkersFitIntoPostgres(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		surge := d.Spec.Strategy.RollingUpdate.MaxSurge.IntValue()
-		if most := (connections-ofOthers)/each - surge; scaling.Spec.MaxReplicaCount != most || scaling.Spec.MinReplicaCount > most || scaling.Spec.Fallback.Replicas > most {
-			t.Errorf("%s: %d to %d workers of %d connections, %d more in an update, in %d: at most %d", overlay, scaling.Spec.MinReplicaCount, scaling.Spec.MaxReplicaCount, each, surge, connections, most)
+		if most := (connections-ofOthers)/each - ending; scaling.Spec.MaxReplicaCount != most || scaling.Spec.MinReplicaCount > most || scaling.Spec.Fallback.Replicas > most {
+			t.Errorf("%s: %d to %d workers of %d connections, %d more in an update, in %d: at most %d", overlay, scaling.Spec.MinReplicaCount, scaling.Spec.MaxReplicaCount, each, ending, connections, most)
 		}
+	}
+}
+
+// wantOneByOne wants a rolling update to have one pod at most that ends beside those that there
+// are to be. Pods that end are not counted, so only the time until the next one is told to end
+// holds them down: it must be as long as the one before may take.
+func wantOneByOne(t *testing.T, overlay string, d apps.DeploymentSpec) {
+	t.Helper()
+	update := d.Strategy.RollingUpdate
+	if update.MaxSurge.String() != "0" || update.MaxUnavailable.String() != "1" || int64(d.MinReadySeconds) < *d.Template.Spec.TerminationGracePeriodSeconds {
+		t.Errorf("%s: in an update %s are started and %s ended at a time, the next after %d s; one has %d s to end", overlay, update.MaxSurge, update.MaxUnavailable, d.MinReadySeconds, *d.Template.Spec.TerminationGracePeriodSeconds)
 	}
 }
 
