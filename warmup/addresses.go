@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 )
 
 // addressed are hosts whose addresses are gateways each, as those of a headless service
@@ -50,9 +51,13 @@ func (a addressed) hosts(ctx context.Context, probe *url.URL) ([]string, error) 
 	slices.Sort(addresses)
 	hosts := make([]string, len(addresses))
 	for i, address := range addresses {
-		hosts[i] = address
-		if port := probe.Port(); port != "" {
+		switch port := probe.Port(); {
+		case port != "":
 			hosts[i] = net.JoinHostPort(address, port)
+		case strings.Contains(address, ":"): // IPv6, which a URL has in brackets
+			hosts[i] = "[" + address + "]"
+		default:
+			hosts[i] = address
 		}
 	}
 	return hosts, nil

@@ -12,6 +12,7 @@ import (
 func TestWait_AsksEveryAddressOfAName(t *testing.T) {
 	t.Parallel()
 	probe := &url.URL{Scheme: "http", Host: "gateways:9080", Path: "/readyz", RawQuery: "verbose"}
+	withoutPort := &url.URL{Scheme: "http", Host: "gateways", Path: "/readyz"}
 	found := []string{"10.0.0.2", "fd00::3"}
 	hosts := addressed{least: 2, lookUp: func(_ context.Context, host string) ([]string, error) {
 		if host != "gateways" {
@@ -19,9 +20,16 @@ func TestWait_AsksEveryAddressOfAName(t *testing.T) {
 		}
 		return slices.Clone(found), nil
 	}}
-	got, err := hosts.expand(t.Context(), []*url.URL{probe})
-	if want := []string{"http://10.0.0.2:9080/readyz?verbose", "http://[fd00::3]:9080/readyz?verbose"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("asks %v, %v, want %v", got, err, want)
+	for _, c := range []struct {
+		probe *url.URL
+		want  []string
+	}{
+		{probe, []string{"http://10.0.0.2:9080/readyz?verbose", "http://[fd00::3]:9080/readyz?verbose"}},
+		{withoutPort, []string{"http://10.0.0.2/readyz", "http://[fd00::3]/readyz"}},
+	} {
+		if got, err := hosts.expand(t.Context(), []*url.URL{c.probe}); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s asks %v, %v, want %v", c.probe, got, err, c.want)
+		}
 	}
 	hosts.least = 3
 	if _, err := hosts.expand(t.Context(), []*url.URL{probe}); err == nil || !strings.Contains(err.Error(), "only 2 of the 3 gateways") {
