@@ -9,6 +9,7 @@
 //	kubernetes           built by kustomize's library; every document decoded strictly into the Go
 //	                     types of Kubernetes, KEDA and prometheus-operator, and held against the
 //	                     programs
+//	scripts/release.sh   run in a clone of its own, by a Go that writes down what it is told
 //
 // It is a module of its own outside the workspace, since what it depends on, Kubernetes and
 // KEDA, would choose the versions that the programs are built with.

@@ -6,6 +6,7 @@
 #
 # The same commit, Go and versions of the tools make the same bytes, wherever they are built:
 # paths are trimmed, and times are those of the commit. scripts/reproducible.sh tries that.
+# A VERSION is of a commit: changes that are in none, or its tag elsewhere, are refused.
 set -eu
 cd "$(dirname "$0")/.."
 usage='usage: scripts/release.sh CYCLONEDX_GOMOD_VERSION OUT'
@@ -23,6 +24,24 @@ fail() {
 tar=tar
 command -v gtar >/dev/null 2>&1 && tar=gtar
 $tar --version 2>/dev/null | grep -q GNU || fail "GNU tar is not on the PATH (macOS: brew install gnu-tar), and no other packs the same bytes twice"
+gzip --version 2>/dev/null | grep -q 'Free Software Foundation' || fail "GNU gzip is not on the PATH (macOS: brew install gzip), and others pack other bytes"
+command -v sha256sum >/dev/null 2>&1 || fail "sha256sum is not on the PATH (macOS: brew install coreutils)"
+
+# of_a_commit wants what is built to be what whoever checks VERSION out builds.
+of_a_commit() {
+	changes=$(git status --porcelain) || fail "git cannot say whether the clone has changes, so that nobody knows what $VERSION holds"
+	[ -z "$changes" ] ||
+		fail "the clone has changes that are in no commit, and nobody could build $VERSION again: commit them, or set them aside with git stash -u; without VERSION they are packed as …-dirty"
+	tagged=$(git rev-parse --quiet --verify "refs/tags/$VERSION^{commit}") || return 0
+	[ "$tagged" = "$(git rev-parse HEAD)" ] ||
+		fail "the tag $VERSION is at another commit, $(git rev-parse --short=12 "$tagged"): check it out with git checkout $VERSION, or give another VERSION"
+}
+[ -z "${VERSION:-}" ] || [ ! -e .git ] || of_a_commit
+
+# What go env -w wrote for this machine does not count, but for where modules come from and are
+# kept. An empty variable would not do: Go takes it for one that is not set, and reads the file.
+GOPROXY=$(go env GOPROXY) GOSUMDB=$(go env GOSUMDB) GOMODCACHE=$(go env GOMODCACHE) GOCACHE=$(go env GOCACHE)
+export GOPROXY GOSUMDB GOMODCACHE GOCACHE GOENV=off
 
 stamp=$(scripts/stamp.sh)
 version=$(echo "$stamp" | sed -n 's/.*stampedVersion=\([^ ]*\).*/\1/p')
@@ -39,10 +58,10 @@ case $(bin/cyclonedx-gomod version 2>/dev/null || true) in
 	;;
 esac
 
-# What the machine's settings for Go would change is set here.
+# What the environment would change is set here; GOENV=off leaves it no more to say.
 build() { # OS ARCH DIRECTORY
 	for program in $programs; do
-		GOOS=$1 GOARCH=$2 GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT='' CGO_ENABLED=0 GOFLAGS='' \
+		GOOS=$1 GOARCH=$2 GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT='' GOFIPS140=off CGO_ENABLED=0 GOFLAGS='' GOWORK=$PWD/go.work \
 			go build -trimpath -buildvcs=false -ldflags "-s -w $stamp" -o "$3/$program" "./$program"
 	done
 }
