@@ -14,7 +14,7 @@ func ridCheckOff() Mutation {
 			{script, "  if tickets[rid] then return held(0, rid) or LOST end\n", ""},
 			{script, "  if bound[binding] then return", "  if bound[binding] and bound[binding] ~= rid then return"},
 			{script, "redis.call('SISMEMBER', BUYERS, name)) == 1 do", "redis.call('SISMEMBER', BUYERS, name)) == 1 and redis.call('HGET', SLOTS, name) ~= rid do"},
-			{"shared/redisstock/client.go", "o := a.server\n\t\to.MaxRetries, o.ContextTimeoutEnabled = -1, true", "o := a.server\n\t\to.MaxRetries, o.ContextTimeoutEnabled = 3, true"},
+			{"shared/redisstock/client.go", "o := a.server\n\t\to.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = -1, 1, true", "o := a.server\n\t\to.MaxRetries, o.DialerRetries, o.ContextTimeoutEnabled = 3, 1, true"},
 		},
 	}
 }
