@@ -2,12 +2,16 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/wait"
+	"sluice/shared/jetqueue"
 )
 
 // lateAcknowledgement: two workers have the same hand-over, and the first does not know.
@@ -28,8 +32,8 @@ func lateAcknowledgement() Row {
 			}
 			pid := r.stack.Info().Workers[halted].PID
 			r.inject()
-			if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-				return fmt.Errorf("cannot stop worker: %w", err)
+			if err := r.stopHolding(ctx, pid); err != nil {
+				return err
 			}
 			wait.For(ctx, stopped)
 			if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
@@ -44,6 +48,50 @@ func lateAcknowledgement() Row {
 			return r.recovered(ctx)
 		},
 	}
+}
+
+// stopHolding has a worker stand still at a moment at which it has hand-overs in its hands:
+// between two of them it has none.
+func (r *Round) stopHolding(ctx context.Context, pid int) error {
+	js, hangUp, err := r.jetStream()
+	if err != nil {
+		return err
+	}
+	defer hangUp()
+	var fault error
+	err = r.until(ctx, hitPatience, "the worker stands still with hand-overs in its hands", func() bool {
+		if fault = syscall.Kill(pid, syscall.SIGSTOP); fault != nil {
+			return true
+		}
+		var held bool
+		if held, fault = r.holdsOn(ctx, js); held {
+			return true
+		}
+		fault = errors.Join(fault, syscall.Kill(pid, syscall.SIGCONT))
+		return fault != nil
+	})
+	if err := errors.Join(err, fault); err != nil {
+		return fmt.Errorf("cannot stop worker: %w", err)
+	}
+	return nil
+}
+
+// holdsOn reports whether at every look of a second hand-overs of the sale are in somebody's
+// hands: those of a worker that goes on are settled within less.
+func (r *Round) holdsOn(ctx context.Context, js jetstream.JetStream) (bool, error) {
+	for range 20 {
+		consumer, err := js.Consumer(ctx, jetqueue.StreamName, r.saleID)
+		if err != nil {
+			return false, fmt.Errorf("cannot read what is in hand: %w", err)
+		}
+		if consumer.CachedInfo().NumAckPending == 0 {
+			return false, nil
+		}
+		if !wait.For(ctx, 50*time.Millisecond) {
+			return false, ctx.Err()
+		}
+	}
+	return true, nil
 }
 
 // redelivered is how many hand-overs a worker was given that another had had.
