@@ -86,12 +86,12 @@ const surplusFor = 5 * time.Minute
 type facts struct{ *pgstore.Store }
 
 func (f facts) read(ctx context.Context) (alerts.Facts, error) {
-	letters, refunds, err := f.OpenWork(ctx)
+	work, err := f.OpenWork(ctx)
 	found, other := f.Deviations(ctx, reconcile.SurplusNew, surplusFor)
 	sales, third := f.Unretired(ctx)
 	pause, fourth := f.PacePause(ctx)
 	return alerts.Facts{
-		DeadLetters: letters, RefundsOwed: refunds, Sales: sales, Pause: pause,
+		DeadLetters: work.DeadLetters, RefundsOwed: work.RefundsOwed, WrongAmounts: work.WrongAmounts, Sales: sales, Pause: pause,
 		Deviations: converted(found, func(d pgstore.Deviation) alerts.Deviation { return alerts.Deviation(d) }),
 	}, errors.Join(err, other, third, fourth)
 }

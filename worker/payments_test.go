@@ -73,8 +73,8 @@ func (w *world) confirmed(n int) []sale.Reservation {
 func (w *world) eventuallyApplied(but int64) {
 	w.t.Helper()
 	w.eventually("every event is applied", func() bool {
-		_, waiting, err := w.store.PaymentsOpen(w.context())
-		return err == nil && waiting == but
+		open, err := w.store.PaymentsOpen(w.context())
+		return err == nil && open.Waiting == but
 	})
 }
 
@@ -139,8 +139,8 @@ func TestPayment_EarlyRepeatedReorderedAndDoubledEventsHaveOneEffect(t *testing.
 	both := provider(first, second)
 	w.deliver(both, refunded(rs[2].RID, true), early, early, early, changed, wrong, paid(rs[2].RID), paid(sale.LateRID(rs[0].RID)))
 	w.eventually("the events are kept", func() bool {
-		_, waiting, err := w.store.PaymentsOpen(w.context())
-		return err == nil && waiting == 5
+		open, err := w.store.PaymentsOpen(w.context())
+		return err == nil && open.Waiting == 5
 	})
 	w.handOver(rs)
 	w.eventuallyApplied(1) // of an order that nobody knows

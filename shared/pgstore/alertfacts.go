@@ -14,15 +14,20 @@ type Deviation struct {
 	Amount int64
 }
 
-// OpenWork returns how many dead letters are open and how many payments are to be
-// refunded.
-func (s *Store) OpenWork(ctx context.Context) (deadLetters, refundsOwed int64, err error) {
+// OpenWork is what somebody has to do something about.
+type OpenWork struct {
+	DeadLetters  int64 // open ones
+	RefundsOwed  int64 // payments that are to be refunded
+	WrongAmounts int64 // payments and refunds of the last day that are not of their order's amount
+}
+
+// OpenWork counts it.
+func (s *Store) OpenWork(ctx context.Context) (w OpenWork, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
-	err = s.pool.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM dead_letters WHERE state = 'open'),
-			(SELECT count(*) FROM refunds_owed WHERE settled_at IS NULL)`).Scan(&deadLetters, &refundsOwed)
-	return deadLetters, refundsOwed, wrapped(err, "cannot count open work")
+	err = s.pool.QueryRow(ctx, `SELECT (SELECT count(*) FROM dead_letters WHERE state = 'open'), (`+countOwed+`), (`+countWrong+`)`).
+		Scan(&w.DeadLetters, &w.RefundsOwed, &w.WrongAmounts)
+	return w, wrapped(err, "cannot count open work")
 }
 
 // Unretired returns the ids of the sales that are not retired.

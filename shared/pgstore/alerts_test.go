@@ -136,13 +136,13 @@ func TestDeviations_AreOfTheNewestFinishedRunAndSurplusOfAllLately(t *testing.T)
 	want(time.Hour, Deviation{"a", "held", 4}, Deviation{"a", "surplus", 5}, Deviation{"b", "held", 1})
 	exec(t, s, `UPDATE reconciliation_runs SET finished_at = finished_at - interval '2 hours'`)
 	want(time.Hour, Deviation{"a", "held", 4}, Deviation{"b", "held", 1})
-	letters, refunds, err := s.OpenWork(t.Context())
-	if err != nil || letters != 0 || refunds != 0 {
-		t.Errorf("%d open letters, %d refunds, %v", letters, refunds, err)
+	work, err := s.OpenWork(t.Context())
+	if err != nil || work != (OpenWork{}) {
+		t.Errorf("open work %+v, %v", work, err)
 	}
 	exec(t, s, `INSERT INTO dead_letters (sale_id, epoch, sequence, header, payload, reason) VALUES ('a', 1, 1, '', 'x', 'r'), ('a', 1, 2, '', 'y', 'r')`)
 	exec(t, s, `UPDATE dead_letters SET state = 'dropped' WHERE sequence = 2`)
-	if letters, _, err = s.OpenWork(t.Context()); err != nil || letters != 1 {
-		t.Errorf("%d open letters, %v", letters, err)
+	if work, err = s.OpenWork(t.Context()); err != nil || work != (OpenWork{DeadLetters: 1}) {
+		t.Errorf("open work %+v, %v", work, err)
 	}
 }

@@ -140,18 +140,19 @@ func (s *Store) UnappliedPayments(ctx context.Context, after sale.Payment, limit
 	return known, next, nil
 }
 
-// PaymentsOpen counts what is open: refunds that are owed, and events that wait to
-// be applied.
-func (s *Store) PaymentsOpen(ctx context.Context) (refundsOwed, waiting int64, err error) {
+// What somebody has to do something about. Nothing ends a wrong amount, so a day does.
+const (
+	countOwed  = `SELECT count(*) FROM refunds_owed WHERE settled_at IS NULL`
+	countWrong = `SELECT count(*) FROM payments WHERE result = 'wrong_amount' AND applied_at > now() - interval '1 day'`
+)
+
+// PaymentsOpen counts what is open about payments.
+func (s *Store) PaymentsOpen(ctx context.Context) (o sale.OpenPayments, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
-	err = s.pool.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM refunds_owed WHERE settled_at IS NULL), (SELECT count(*) FROM payments WHERE applied_at IS NULL)`).
-		Scan(&refundsOwed, &waiting)
-	if err != nil {
-		return 0, 0, fmt.Errorf("cannot count open payments: %w", err)
-	}
-	return refundsOwed, waiting, nil
+	err = s.pool.QueryRow(ctx, `SELECT (`+countOwed+`), (`+countWrong+`), (SELECT count(*) FROM payments WHERE applied_at IS NULL)`).
+		Scan(&o.RefundsOwed, &o.WrongAmounts, &o.Waiting)
+	return o, wrapped(err, "cannot count open payments")
 }
 
 const owedColumns = `w.event_id, w.order_id::text, w.amount, w.currency, w.reason, w.created_at, w.settled_at`

@@ -106,8 +106,13 @@ func TestStorePayments_TheFirstOfAnIDStays(t *testing.T) {
 	if none, _, err := s.UnappliedPayments(t.Context(), sale.Payment{}, 10); err != nil || len(none) != 0 {
 		t.Errorf("%d events of orders that nobody knows, error %v", len(none), err)
 	}
-	if owed, waiting, err := s.PaymentsOpen(t.Context()); err != nil || owed != 0 || waiting != 2 {
-		t.Errorf("%d owed, %d waiting, error %v", owed, waiting, err)
+	wantOpen(t, s, sale.OpenPayments{Waiting: 2})
+}
+
+func wantOpen(t *testing.T, s *Store, want sale.OpenPayments) {
+	t.Helper()
+	if got, err := s.PaymentsOpen(t.Context()); err != nil || got != want {
+		t.Errorf("open: %+v, %v, want %+v", got, err, want)
 	}
 }
 
@@ -204,6 +209,9 @@ func TestApplyPayment_WrongAmountsAndFailuresDoNothing(t *testing.T) {
 	if list := owed(t, s); len(list) != 0 {
 		t.Errorf("owed: %+v", list)
 	}
+	wantOpen(t, s, sale.OpenPayments{WrongAmounts: 2, Waiting: 1})
+	exec(t, s, `UPDATE payments SET applied_at = applied_at - interval '25 hours' WHERE currency = 'EUR'`)
+	wantOpen(t, s, sale.OpenPayments{WrongAmounts: 1, Waiting: 1})
 }
 
 func TestApplyPayment_RefundClosesThePaidOrder(t *testing.T) {
@@ -260,9 +268,7 @@ func TestApplyPayment_OfWhatIsClosedIsOwedUntilItIsRefunded(t *testing.T) {
 	if len(list) != 3 || list[0].OrderID != rs[2].RID || !list[0].SettledAt.IsZero() || list[1].SettledAt.IsZero() || list[2].SettledAt.IsZero() {
 		t.Errorf("owed: %+v", list)
 	}
-	if open, waiting, err := s.PaymentsOpen(t.Context()); err != nil || open != 1 || waiting != 0 {
-		t.Errorf("%d owed, %d waiting, error %v", open, waiting, err)
-	}
+	wantOpen(t, s, sale.OpenPayments{RefundsOwed: 1})
 	wantHeld(t, s, "phone", 1)
 }
 
@@ -294,9 +300,7 @@ func TestApplyPayment_RefundThatOvertookItsPaymentWaitsForIt(t *testing.T) {
 	}
 	wantState(t, s, lateUnit(rs[1]).Reservation, sale.OrderRefunded)
 	wantHeld(t, s, "phone", 0)
-	if open, waiting, err := s.PaymentsOpen(t.Context()); err != nil || open != 0 || waiting != 0 {
-		t.Errorf("%d owed, %d waiting, error %v", open, waiting, err)
-	}
+	wantOpen(t, s, sale.OpenPayments{})
 }
 
 func TestExpire_PassesOverOrdersThatArePaid(t *testing.T) {
@@ -533,9 +537,7 @@ func TestPayPending_DoesTheOrdinaryAndLeavesTheRest(t *testing.T) {
 	wantState(t, s, rs[1], sale.OrderPaid)
 	wantState(t, s, rs[2], sale.OrderPending)
 	wantHeld(t, s, "phone", 3)
-	if _, waiting, err := s.PaymentsOpen(t.Context()); err != nil || waiting != 5 {
-		t.Errorf("%d wait, error %v", waiting, err)
-	}
+	wantOpen(t, s, sale.OpenPayments{Waiting: 5})
 }
 
 // TestApplyPayment_RacingExpiry lets every order be expired and paid at once, each

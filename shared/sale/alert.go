@@ -21,6 +21,7 @@ const (
 	AlertSoldOutWithStock AlertName = "SoldOutWithStock" // of a sale: Redis refuses buyers and has units
 	AlertAuditDeviation   AlertName = "AuditDeviation"   // the stores disagree
 	AlertRefundOwed       AlertName = "RefundOwed"       // payments that somebody has to give back
+	AlertWrongAmount      AlertName = "WrongAmount"      // payments or refunds that are not of their order's amount, of the last day
 	AlertStreamNearlyFull AlertName = "StreamNearlyFull" // hand-overs or payment events will soon be refused
 	AlertDependencyDown   AlertName = "DependencyDown"   // of a store: it does not answer
 	AlertSaleNotLive      AlertName = "SaleNotLive"      // of a sale: its window is open and Redis does not have it
@@ -29,7 +30,7 @@ const (
 // AlertNames are all of them, in the order of the runbook.
 func AlertNames() []AlertName {
 	return []AlertName{AlertBacklogAgeHigh, AlertBacklogStalled, AlertBacklogWontDrain, AlertDatabaseSlow, AlertDeadLetters, AlertSurplusRejected, AlertSoldOutWithStock,
-		AlertAuditDeviation, AlertRefundOwed, AlertStreamNearlyFull, AlertDependencyDown, AlertSaleNotLive}
+		AlertAuditDeviation, AlertRefundOwed, AlertWrongAmount, AlertStreamNearlyFull, AlertDependencyDown, AlertSaleNotLive}
 }
 
 // Severities: page means now, ticket means today.
@@ -41,7 +42,7 @@ const (
 // Severity is how soon somebody has to look.
 func (n AlertName) Severity() string {
 	switch n {
-	case AlertDatabaseSlow, AlertDeadLetters, AlertSoldOutWithStock, AlertRefundOwed:
+	case AlertDatabaseSlow, AlertDeadLetters, AlertSoldOutWithStock, AlertRefundOwed, AlertWrongAmount:
 		return SeverityTicket
 	default:
 		return SeverityPage

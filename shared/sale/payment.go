@@ -112,6 +112,13 @@ type Payment struct {
 	ReceivedAt time.Time // Postgres time
 }
 
+// OpenPayments counts what somebody, or something, has yet to do about payments.
+type OpenPayments struct {
+	RefundsOwed  int64
+	WrongAmounts int64 // payments and refunds that are not of their order's amount, of the last day
+	Waiting      int64 // events, to be applied
+}
+
 // RefundOwed is a payment that is to be refunded, by people or by the shop's system:
 // Sluice moves no money. A refund.succeeded of its order settles it.
 type RefundOwed struct {

@@ -66,11 +66,12 @@ type Deviation struct {
 
 // Facts are what Postgres says.
 type Facts struct {
-	DeadLetters int64 // open ones
-	RefundsOwed int64 // open ones
-	Deviations  []Deviation
-	Sales       []string // that are not retired
-	Pause       sale.PacePause
+	DeadLetters  int64 // open ones
+	RefundsOwed  int64 // open ones
+	WrongAmounts int64 // payments and refunds that are not of their order's amount, of the last day
+	Deviations   []Deviation
+	Sales        []string // that are not retired
+	Pause        sale.PacePause
 }
 
 // Used says how much of a cap is in use.
@@ -186,9 +187,10 @@ func (v *verdict) backlog(b Backlog, promise time.Duration, grows bool) {
 
 // facts judges what Postgres says.
 func (v *verdict) facts(f Facts, kinds Kinds) {
-	v.judges(sale.AlertDeadLetters, sale.AlertRefundOwed, sale.AlertSurplusRejected, sale.AlertSoldOutWithStock, sale.AlertAuditDeviation)
+	v.judges(sale.AlertDeadLetters, sale.AlertRefundOwed, sale.AlertWrongAmount, sale.AlertSurplusRejected, sale.AlertSoldOutWithStock, sale.AlertAuditDeviation)
 	v.count(sale.AlertDeadLetters, f.DeadLetters, "%d dead letters are open", f.DeadLetters)
 	v.count(sale.AlertRefundOwed, f.RefundsOwed, "%d payments are to be refunded", f.RefundsOwed)
+	v.count(sale.AlertWrongAmount, f.WrongAmounts, "%d payments or refunds of the last day are not of their order's amount and were not applied", f.WrongAmounts)
 	var surplus, deviations int64
 	found := map[string]bool{}
 	for _, d := range f.Deviations {

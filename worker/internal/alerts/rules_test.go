@@ -146,6 +146,8 @@ func TestJudge_EverythingElse(t *testing.T) {
 		"no dead letters":              {seen{facts: &Facts{}}, sale.AlertKey{Name: sale.AlertDeadLetters}, "good"},
 		"postgres does not say":        {seen{}, sale.AlertKey{Name: sale.AlertDeadLetters}, "unknown"},
 		"refund owed":                  {seen{facts: &Facts{RefundsOwed: 3}}, sale.AlertKey{Name: sale.AlertRefundOwed}, "bad"},
+		"a wrong amount":               {seen{facts: &Facts{WrongAmounts: 1}}, sale.AlertKey{Name: sale.AlertWrongAmount}, "bad"},
+		"no wrong amount":              {seen{facts: &Facts{}}, sale.AlertKey{Name: sale.AlertWrongAmount}, "good"},
 		"surplus":                      {seen{facts: found("surplus")}, sale.AlertKey{Name: sale.AlertSurplusRejected}, "bad"},
 		"surplus is no deviation":      {seen{facts: found("surplus")}, sale.AlertKey{Name: sale.AlertAuditDeviation}, "good"},
 		"a flag beside stock":          {seen{facts: found("flag")}, sale.AlertKey{Name: sale.AlertSoldOutWithStock, SaleID: "a"}, "bad"},

@@ -62,6 +62,7 @@ type PaymentMetrics struct {
 	received *prometheus.CounterVec // by what was there before
 	applied  *prometheus.CounterVec // by result
 	owed     prometheus.Gauge
+	wrong    prometheus.Gauge
 	waiting  prometheus.Gauge
 }
 
@@ -74,6 +75,8 @@ func NewPaymentMetrics(registry prometheus.Registerer) *PaymentMetrics {
 			Name: "sluice_payments_total", Help: "Payment events that this worker applied, by result."}, []string{"result"}),
 		owed: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sluice_refunds_owed", Help: "Payments that are to be refunded, as Postgres has them."}),
+		wrong: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sluice_payments_wrong_amount", Help: "Payments and refunds of the last day that are not of their order's amount or currency, as Postgres has them."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sluice_payments_waiting", Help: "Payment events that are not applied yet, as Postgres has them."}),
 	}
@@ -84,6 +87,6 @@ func NewPaymentMetrics(registry prometheus.Registerer) *PaymentMetrics {
 		sale.PaymentRefunded, sale.PaymentSettled, sale.PaymentWrongAmount, sale.PaymentNotPaid} {
 		m.applied.WithLabelValues(string(result))
 	}
-	registry.MustRegister(m.received, m.applied, m.owed, m.waiting)
+	registry.MustRegister(m.received, m.applied, m.owed, m.wrong, m.waiting)
 	return m
 }

@@ -59,7 +59,7 @@ type paymentRows interface {
 	PayPending(ctx context.Context, eventIDs []string) (paid []string, err error)
 	// ApplyPayment applies a stored event, once, or says what it needs.
 	ApplyPayment(ctx context.Context, eventID string, late *LateUnit) (AppliedPayment, error)
-	PaymentsOpen(ctx context.Context) (refundsOwed, waiting int64, err error)
+	PaymentsOpen(ctx context.Context) (sale.OpenPayments, error)
 }
 
 // lateStock takes a unit for a payment that came too late.
@@ -145,12 +145,13 @@ func (p *Payments) count(ctx context.Context) error {
 	}
 	read, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
-	owed, waiting, err := p.rows.PaymentsOpen(read)
+	open, err := p.rows.PaymentsOpen(read)
 	if err != nil {
 		return err
 	}
-	p.metrics.owed.Set(float64(owed))
-	p.metrics.waiting.Set(float64(waiting))
+	p.metrics.owed.Set(float64(open.RefundsOwed))
+	p.metrics.wrong.Set(float64(open.WrongAmounts))
+	p.metrics.waiting.Set(float64(open.Waiting))
 	p.counted = time.Now()
 	return nil
 }

@@ -70,7 +70,9 @@ func (f *fakeRows) ApplyPayment(ctx context.Context, id string, late *LateUnit) 
 	return steps[0], nil
 }
 
-func (f *fakeRows) PaymentsOpen(context.Context) (int64, int64, error) { return 2, 3, nil }
+func (f *fakeRows) PaymentsOpen(context.Context) (sale.OpenPayments, error) {
+	return sale.OpenPayments{RefundsOwed: 2, WrongAmounts: 1, Waiting: 3}, nil
+}
 
 func (f *fakeRows) StorePayments(_ context.Context, events []sale.PaymentEvent) ([]string, error) {
 	if f.broken {
