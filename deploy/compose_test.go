@@ -183,6 +183,28 @@ func makeVariable(t *testing.T, name string) string {
 	return m[1]
 }
 
+// While keys change both are in .env, and so is what stands in front of the proxy.
+func TestCompose_HandsOverOldKeysAndFurtherProxies(t *testing.T) {
+	t.Parallel()
+	env := madeEnv(t)
+	env["SLUICE_JWT_HS256_OLD"], env["SLUICE_WEBHOOK_KEY_OLD"] = strings.Repeat("j", 32), strings.Repeat("w", 32)
+	env["SLUICE_MORE_TRUSTED_PROXIES"] = "203.0.113.7,2001:db8::/32"
+	p, err := load(t, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxies := p.Services["proxy"].Networks["front"].Ipv4Address + ",203.0.113.7,2001:db8::/32"
+	ofGateway := map[string]string{"SLUICE_JWT_HS256_OLD": env["SLUICE_JWT_HS256_OLD"], "SLUICE_TRUSTED_PROXIES": proxies}
+	ofWorker := map[string]string{"SLUICE_JWT_HS256_OLD": env["SLUICE_JWT_HS256_OLD"], "SLUICE_WEBHOOK_KEY_OLD": env["SLUICE_WEBHOOK_KEY_OLD"]}
+	for name, want := range map[string]map[string]string{"gateway-1": ofGateway, "gateway-2": ofGateway, "worker-1": ofWorker, "worker-2": ofWorker} {
+		for variable, value := range want {
+			if got := p.Services[name].Environment[variable]; got == nil || *got != value {
+				t.Errorf("%s: %s is not %q", name, variable, value)
+			}
+		}
+	}
+}
+
 // What waits for a job waits for its success, what waits for health waits for a check; and
 // nobody starts before the schema and the sales are there.
 func TestCompose_JobsGateTheOpening(t *testing.T) {
