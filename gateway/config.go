@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/internal/funnel"
 	"sluice/shared/backlog"
+	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
@@ -102,6 +103,9 @@ func (c config) check() error {
 	}
 	if err := c.identity.check(c.limits.proxies); err != nil {
 		return err
+	}
+	if err := jetqueue.CheckURL(c.natsURL); err != nil {
+		return service.UsageErrorf("-nats-url (SLUICE_NATS_URL): %v", err)
 	}
 	if err := service.CheckSecret("ticket-key", c.ticketKey); err != nil {
 		return err

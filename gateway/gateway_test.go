@@ -345,6 +345,7 @@ func TestRun_ConfigMistakesNameTheFlag(t *testing.T) {
 		"letters, digits":   append([]string{"-user-header", "X User", "-trusted-proxies", "10.0.0.1"}, good...),
 		"-admin-token":      append([]string{"-admin-token", "short"}, good...),
 		"-redis-url":        append([]string{"-redis-url", "http://x"}, good...),
+		"-nats-url":         append([]string{"-nats-url", "nats://ann:sec/ret@h:4222"}, good...),
 		"-reserve-batch":    append([]string{"-reserve-batch", "257"}, good...),
 		"-publish-timeout":  append([]string{"-publish-timeout", "never"}, good...),
 		"-log-level":        append([]string{"-log-level", "loud"}, good...),

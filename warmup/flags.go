@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
 )
@@ -36,6 +37,9 @@ func (f *storeFlags) register(fs *flag.FlagSet) {
 func (f *storeFlags) check() error {
 	if f.postgresURL == "" {
 		return missing("postgres-url", "say where Postgres is")
+	}
+	if err := jetqueue.CheckURL(f.natsURL); err != nil {
+		return service.UsageErrorf("-nats-url (SLUICE_NATS_URL): %v", err)
 	}
 	return checkTimeout(f.timeout)
 }

@@ -8,6 +8,7 @@ import (
 
 	"sluice/shared/auth"
 	"sluice/shared/backlog"
+	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/sale"
 	"sluice/shared/service"
@@ -117,6 +118,9 @@ func (c config) check() error {
 		if err := service.CheckSecret(name, key); err != nil {
 			return err
 		}
+	}
+	if err := jetqueue.CheckURL(c.natsURL); err != nil {
+		return service.UsageErrorf("-nats-url (SLUICE_NATS_URL): %v", err)
 	}
 	if err := errors.Join(c.reconcile.Check(), c.alerts.Check()); err != nil {
 		return service.UsageErrorf("%v", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,6 +50,22 @@ type Queue struct {
 	absent       absence
 
 	known int // servers that the URL names
+}
+
+// CheckURL refuses what names no servers. The error shows nothing of it: it may have a
+// password.
+func CheckURL(text string) error {
+	for i, server := range strings.Split(text, ",") {
+		server = strings.TrimSpace(server)
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+		}
+		u, err := url.Parse(server)
+		if err != nil || u.Hostname() == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme) {
+			return fmt.Errorf("server %d of it is not nats://[user:pass@]host:port (or tls, ws, wss); write / ? # %% @ : of a user and a password as %%2F and so on", i+1)
+		}
+	}
+	return nil
 }
 
 // Connect dials until the server answers or ctx ends. Once connected, the

@@ -30,6 +30,9 @@ func parseURL(text string) (a address, err error) {
 	if !found {
 		return a, errors.New("it has no scheme; use " + URLForms)
 	}
+	if server := strings.IndexAny(rest, "/?"); server >= 0 && strings.LastIndex(rest, "@") > server && !strings.Contains(rest[:server], "@") {
+		return a, fmt.Errorf("%w; use %s", errUnreadable, URLForms)
+	}
 	plain, kind, _ := strings.Cut(scheme, "+")
 	switch {
 	case (plain == "redis" || plain == "rediss") && kind == "cluster":
@@ -196,11 +199,13 @@ func (a address) check() error {
 	}
 }
 
-// withoutURL leaves out the URL that an error quotes.
+// errUnreadable is of what is no URL. What net/url says of it quotes it, or the part that it
+// stumbled over, which may be of a password.
+var errUnreadable = errors.New("it is no URL; write / ? # % @ : of a user and a password as %2F and so on")
+
 func withoutURL(err error) error {
-	var quoting *url.Error
-	if errors.As(err, &quoting) {
-		return quoting.Err
+	if errors.As(err, new(*url.Error)) {
+		return errUnreadable
 	}
 	return err
 }

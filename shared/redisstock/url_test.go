@@ -101,7 +101,14 @@ func TestParseURL_WhatIsWrongIsNamedAndTheFormShown(t *testing.T) {
 		"redis+cluster://h1?adr=h2":                    "adr",
 		"redis+cluster://h1:1?addr=h2:2":               "addr",
 		"redis+cluster://h1:1?read_only=true":          "read_only",
-		"redis+cluster://secret%zz@h1:1":               `"%zz"`,
+		"redis+cluster://secret%zz@h1:1":               "as %2F",
+		"redis://:secret/@h1:1":                        "as %2F",
+		"redis://:secret?@h1:1":                        "as %2F",
+		"redis://:secret#@h1:1":                        "as %2F",
+		"redis+cluster://:secret/@h1:1,h2:2":           "as %2F",
+		"redis+cluster://:secret?@h1:1":                "as %2F",
+		"redis+cluster://:secret#@h1:1":                "as %2F",
+		"redis+sentinel://:secret/x@h1:1/main":         "as %2F",
 		"redis+sentinel://h1:1":                        "name the master",
 		"redis+sentinel://h1:1/":                       "name the master",
 		"redis+sentinel://h1:1/main/0":                 "name the master",
@@ -111,7 +118,7 @@ func TestParseURL_WhatIsWrongIsNamedAndTheFormShown(t *testing.T) {
 		"redis://secret@h1:1/x":                        "database",
 	} {
 		_, err := Open(Config{URL: text})
-		if err == nil || !strings.Contains(err.Error(), named) || !strings.Contains(err.Error(), URLForms) || strings.Contains(err.Error(), "secret@") {
+		if err == nil || !strings.Contains(err.Error(), named) || !strings.Contains(err.Error(), URLForms) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if _, err := Connect(text, 0); err == nil {

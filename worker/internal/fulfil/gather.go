@@ -101,14 +101,15 @@ func (g *gatherer) size() (n int) {
 }
 
 // room is how many more hand-overs, as large as those held, fill the batch. The one that
-// is too much is held for the next: without it batches would be a third smaller.
+// is too much is held for the next: without it batches would be a third smaller. Of hand-overs
+// that nobody can read, which have no size, no more are held than are pulled at once.
 func (g *gatherer) room() int {
 	total := 0
 	for _, d := range g.held {
 		total += len(d.HandOver.Reservations)
 	}
 	if total == 0 {
-		return MaxBatch / sale.MaxHandOver
+		return min(MaxBatch/sale.MaxHandOver, maxPull-len(g.held))
 	}
 	missing, mean := MaxBatch-total, max(1, total/len(g.held))
 	return min((missing+mean-1)/mean, maxPull)

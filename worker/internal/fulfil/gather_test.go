@@ -55,6 +55,23 @@ func TestGather_EveryDeliveryOnceInOrderNeverOver(t *testing.T) {
 	})
 }
 
+func TestGather_HoldsNotAllThatNobodyCanRead(t *testing.T) {
+	t.Parallel()
+	s := &script{}
+	for i := range 10 * maxPull {
+		d := delivery(uint64(i+1), 1)
+		d.HandOver, d.Err = sale.HandOver{}, errors.New("unreadable")
+		s.add(d)
+	}
+	g := &gatherer{keeper: newKeeper(time.Second)}
+	if err := g.fill(s, idleWait); err != nil || len(g.held) != maxPull {
+		t.Fatalf("%d are held, want %d: %v", len(g.held), maxPull, err)
+	}
+	if _, unreadable := g.take(); len(unreadable) != maxPull {
+		t.Errorf("%d were taken", len(unreadable))
+	}
+}
+
 func checkBatch(t *rapid.T, b gathered) {
 	total := 0
 	for _, d := range b.deliveries {
