@@ -191,6 +191,10 @@ func TestUnappliedPayments_ThoseOfOrdersThatNeverComeHideNothing(t *testing.T) {
 	if found != 1 || calls != unknown/page+1 {
 		t.Errorf("%d found in %d calls", found, calls)
 	}
+	since := sale.Payment{ReceivedAt: time.Now().Add(-30 * time.Second)}
+	if young, next, err := s.UnappliedPayments(t.Context(), since, page); err != nil || len(young) != 1 || next != (sale.Payment{}) {
+		t.Errorf("of the last half minute %d, next %q, error %v", len(young), next.EventID, err)
+	}
 }
 
 func TestApplyPayment_WrongAmountsAndFailuresDoNothing(t *testing.T) {

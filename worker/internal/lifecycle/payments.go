@@ -21,6 +21,8 @@ const (
 	paymentsPage    = 500                    // events of one read
 	paymentsAtOnce  = 2                      // transactions at a time: they take connections that orders are made with
 	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
+	paymentsPages   = 4                      // after which it does, too: events whose order never comes are never fewer
+	paymentsYoung   = time.Minute            // of what is looked at though older ones are not done with
 	paymentWithin   = 5 * time.Second        // of one transaction
 	latePlaces      = 8                      // orders that expired in each other's place: each had its own time to pay
 	openCountsEvery = time.Second
@@ -53,7 +55,8 @@ type AppliedPayment struct {
 // paymentRows are the events and what they change.
 type paymentRows interface {
 	// UnappliedPayments looks at limit events behind after, oldest first, and returns
-	// those that may be applied; next is where to go on, zero behind the last.
+	// those that may be applied; next is where to go on, zero behind the last. One that has
+	// nothing but a time when it was received stands before those that came since.
 	UnappliedPayments(ctx context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error)
 	// PayPending applies those of the events that pay for pending orders: nearly all.
 	PayPending(ctx context.Context, eventIDs []string) (paid []string, err error)
@@ -81,6 +84,7 @@ type Payments struct {
 	soon    chan struct{}
 	pause   time.Duration // before a scan that is asked for
 	cursor  sale.Payment  // where the next scan begins
+	young   sale.Payment  // where it goes on among the young ones
 	counted time.Time
 	faults  service.Quiet
 }
@@ -109,33 +113,68 @@ func (p *Payments) Run(ctx context.Context) {
 	}
 }
 
-// scan tries every event that waits. One that has met many faults goes on the next
-// time where it stopped, so that a sale whose state is away does not hide the others.
-func (p *Payments) scan(ctx context.Context) error {
+// scan tries the events that wait, some pages of them: events of another shop would
+// have it read more, and for ever, the longer they come. The next scan goes on where this one
+// stopped. Those that came a short while ago, late payments that were just stored or payments a
+// moment before their orders, are looked at in every scan: they do not wait for the whole walk.
+// Which are young is told by this worker's clock; when it is wrong they wait as the others do.
+func (p *Payments) scan(ctx context.Context) (err error) {
 	if err := p.count(ctx); err != nil {
 		return err
 	}
-	var faults []error
-	pause := paymentsSoon
-	defer func() { p.pause = pause }()
-	for first := true; first || p.cursor != (sale.Payment{}) && ctx.Err() == nil && len(faults) < paymentsFaults; first = false {
+	var did walked
+	defer func() { p.pause = did.pause(p.pause) }()
+	if p.cursor, err = p.walk(ctx, p.cursor, &did); err != nil {
+		return err
+	}
+	if p.cursor == (sale.Payment{}) || len(did.faults) >= paymentsFaults {
+		return errors.Join(did.faults...)
+	}
+	if since := time.Now().Add(-paymentsYoung); p.young.ReceivedAt.Before(since) {
+		p.young = sale.Payment{ReceivedAt: since}
+	}
+	if p.young, err = p.walk(ctx, p.young, &did); err != nil {
+		return err
+	}
+	return errors.Join(did.faults...)
+}
+
+// walked is what one scan met.
+type walked struct {
+	faults []error
+	waits  bool // for a release
+}
+
+// pause is how long the next scan that is asked for is put off.
+func (w *walked) pause(last time.Duration) time.Duration {
+	if w.waits {
+		return min(2*last, paymentsEvery) // Redis may be away for long
+	}
+	return paymentsSoon
+}
+
+// walk tries the events behind after and says where to go on, zero behind the last. One that
+// has met many faults stops there, so that a sale whose state is away does not hide the others.
+func (p *Payments) walk(ctx context.Context, after sale.Payment, did *walked) (sale.Payment, error) {
+	for range paymentsPages {
 		read, cancel := context.WithTimeout(ctx, callWithin)
-		page, next, err := p.rows.UnappliedPayments(read, p.cursor, paymentsPage)
+		page, next, err := p.rows.UnappliedPayments(read, after, paymentsPage)
 		cancel()
 		if err != nil {
-			return err
+			return after, err
 		}
-		p.cursor = next
+		after = next
 		ids := make([]string, len(page))
 		for i, e := range page {
 			ids[i] = e.EventID
 		}
 		waits, found := p.applyAll(ctx, ids)
-		if faults = append(faults, found...); waits {
-			pause = min(2*p.pause, paymentsEvery) // Redis may be away for long
+		did.faults, did.waits = append(did.faults, found...), did.waits || waits
+		if after == (sale.Payment{}) || ctx.Err() != nil || len(did.faults) >= paymentsFaults {
+			break
 		}
 	}
-	return errors.Join(faults...)
+	return after, nil
 }
 
 // count exports what is open, whether or not this worker has anything to do with it.

@@ -29,15 +29,23 @@ type fakeRows struct {
 	tried   []string
 	late    []*LateUnit
 	stored  []sale.PaymentEvent
+	foreign map[string]bool // events of whose order nothing is known
+	looks   int             // pages that were read
 }
 
 func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error) {
+	f.looks++
 	i := slices.IndexFunc(f.waiting, func(p sale.Payment) bool { return p.EventID == after.EventID }) + 1
-	known = f.waiting[i:min(i+limit, len(f.waiting))]
-	if len(known) == limit {
-		next = known[limit-1]
+	if i == 0 { // the first, or the first since a time
+		for i < len(f.waiting) && f.waiting[i].ReceivedAt.Before(after.ReceivedAt) {
+			i++
+		}
 	}
-	return known, next, nil
+	page := f.waiting[i:min(i+limit, len(f.waiting))]
+	if len(page) == limit {
+		next = page[limit-1]
+	}
+	return slices.DeleteFunc(slices.Clone(page), func(p sale.Payment) bool { return f.foreign[p.EventID] }), next, nil
 }
 
 func (f *fakeRows) PayPending(_ context.Context, eventIDs []string) (paid []string, err error) {
@@ -180,6 +188,66 @@ func TestPayments_ScanGoesOnWhereManyFaultsMadeItStop(t *testing.T) {
 	rows.broken, rows.tried = false, nil
 	if err := p.scan(t.Context()); err != nil || len(rows.tried) != len(rows.waiting) {
 		t.Errorf("a scan without faults: %d tried, error %v", len(rows.tried), err)
+	}
+}
+
+// Another shop's events are there, many pages of them: a scan does not read them all.
+func TestPayments_ScanIsBoundedHoweverManyOrdersNeverCome(t *testing.T) {
+	t.Parallel()
+	rows := &fakeRows{foreign: make(map[string]bool)}
+	old := time.Now().Add(-time.Hour)
+	add := func(id string, received time.Time) {
+		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: id}, ReceivedAt: received})
+	}
+	const pages = 10 * paymentsPages
+	for i := range pages * paymentsPage {
+		id := strconv.Itoa(i)
+		rows.foreign[id] = true
+		add(id, old)
+		if i == pages*paymentsPage/2 {
+			add("known", old)
+		}
+	}
+	add("late", time.Now())
+	p, _ := newTestPayments(rows, fakeStock{}, nil)
+	if err := p.scan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if rows.looks > 2*paymentsPages || !slices.Equal(rows.tried, []string{"late"}) {
+		t.Errorf("one scan read %d pages and tried %q, want at most %d, and the one that just came", rows.looks, rows.tried, 2*paymentsPages)
+	}
+	for range pages / paymentsPages {
+		if err := p.scan(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Contains(rows.tried, "known") {
+		t.Error("scans that go on did not get to an old event whose order is there")
+	}
+}
+
+// So many come that the young ones are more than a scan looks at: it goes on among them, too.
+func TestPayments_ScansGoOnAmongYoungEvents(t *testing.T) {
+	t.Parallel()
+	rows := &fakeRows{foreign: make(map[string]bool)}
+	const pages = 10 * paymentsPages
+	for i := range pages * paymentsPage {
+		id, received := strconv.Itoa(i), time.Now().Add(-time.Hour)
+		if i >= (pages-2*paymentsPages)*paymentsPage {
+			received = time.Now()
+		}
+		rows.foreign[id] = true
+		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: id}, ReceivedAt: received})
+	}
+	rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: "late"}, ReceivedAt: time.Now()})
+	p, _ := newTestPayments(rows, fakeStock{}, nil)
+	for range 3 {
+		if err := p.scan(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Contains(rows.tried, "late") {
+		t.Error("the last of many young events was not tried in three scans")
 	}
 }
 
