@@ -2,6 +2,7 @@ package recovery
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -111,7 +112,7 @@ func (r *Recovery) Run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := r.look(ctx); err != nil && ctx.Err() == nil && r.faults.Allow() {
-			r.log.Warn("postgres not compared with the other stores", "error", err)
+			r.tell(err)
 		}
 		select {
 		case <-ctx.Done():
@@ -119,6 +120,17 @@ func (r *Recovery) Run(ctx context.Context) {
 		case <-ticker.C:
 		}
 	}
+}
+
+// tell says what is waited for. A recovery that cannot go on keeps every sale's orders, so
+// it says whose state that is.
+func (r *Recovery) tell(err error) {
+	var stuck *notBackError
+	if errors.As(err, &stuck) {
+		r.log.Error("postgres is behind and cannot be brought back yet: nothing is ordered, expired, cancelled or paid", "sale", stuck.saleID, "error", err)
+		return
+	}
+	r.log.Warn("postgres not compared with the other stores", "error", err)
 }
 
 // look does what is to be done about the server process that answers.

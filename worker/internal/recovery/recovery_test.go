@@ -1,13 +1,16 @@
 package recovery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +35,7 @@ type world struct {
 	loads      bool // the first list of entries is followed by a load's
 	missingErr error
 	redisErr   error
+	ticketErr  error  // of the last ticket
 	answers    string // the sale that redisErr is not for
 	tickets    []sale.Ticket
 	moved      []sale.Adjustment
@@ -163,7 +167,7 @@ func (w *world) EachTicket(_ context.Context, _ string, epoch int64, visit func(
 			return err
 		}
 	}
-	return nil
+	return w.ticketErr
 }
 
 type queue struct{ *world }
@@ -511,4 +515,42 @@ func TestRecover_RestartedRedisStillHasTickets(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, w, "compare 2", "behind", "payments", "adopt phone 2 0", "close b", "order 2 a@0", "apply", "rebuild phone 2 2", "current")
+}
+
+// What is missing is known to be missing: nobody works with Postgres before all of it is back.
+func TestRecover_WaitsForASaleThatCannotBeReadAndSaysWhich(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(*world, error){
+		"a silent shard":       func(w *world, err error) { w.redisErr, w.answers = err, "pear" },
+		"an unreadable ticket": func(w *world, err error) { w.ticketErr = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				pear := entry(2, 3)
+				pear.ID = "pear"
+				w := &world{server: Server{State: Behind}, entries: []sale.Entry{entry(2, 3), pear}, live: 2}
+				fault(w, errors.New("nothing to read"))
+				r := w.recovery()
+				var log bytes.Buffer
+				r.log = slog.New(slog.NewTextHandler(&log, nil))
+				away, cancel := context.WithTimeout(t.Context(), 2*patience)
+				defer cancel()
+				r.Run(away)
+				if w.server.State != Behind || slices.Contains(w.did, "apply") || slices.ContainsFunc(w.did, func(did string) bool { return strings.HasPrefix(did, "rebuild") }) {
+					t.Errorf("worked with, though a sale is not back: %q", w.did)
+				}
+				if said := log.String(); !strings.Contains(said, "level=ERROR") || !regexp.MustCompile(`sale=(phone|pear) .*nothing to read`).MatchString(said) {
+					t.Errorf("who waits for what is not told: %s", said)
+				}
+				w.redisErr, w.ticketErr = nil, nil
+				again, cancel := context.WithTimeout(t.Context(), 2*lookEvery)
+				defer cancel()
+				r.Run(again)
+				if w.server.State != Current {
+					t.Errorf("not brought back once it can be: %q", w.did)
+				}
+			})
+		})
+	}
 }
