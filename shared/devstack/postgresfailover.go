@@ -138,8 +138,9 @@ const (
 // Supervise asks the primary again and again and, once it has not answered for gone, fails
 // over and brings the old primary back as a standby, until ctx ends. A primary that refuses
 // is there: it starts, or has too many connections. A standby that has ended is started
-// again, and one that could not rejoin tries again. told, which may be nil, hears of every failover once the new primary takes writes:
-// how long that took from the last answer of the old one.
+// again, and one that could not rejoin tries again. told, which may be nil, hears of every
+// failover once the new primary takes writes: how long that took from the last answer of the
+// old one.
 func (p *PostgresPair) Supervise(ctx context.Context, gone time.Duration, log *slog.Logger, told func(took time.Duration)) {
 	ticker := time.NewTicker(superviseEvery)
 	defer ticker.Stop()
