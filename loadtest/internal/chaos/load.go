@@ -65,6 +65,7 @@ func (r *Round) newLoad(connections int) *load {
 	r.load = &load{round: r, stop: func() {}, accepts: make(map[int]time.Time), sentTo: make(map[int]int), outcomes: make(map[string]int), cuts: make(map[int]error),
 		waiting: make(map[string]time.Time), buyers: attack.NewBuyers(followers, answerTimeout),
 		attacker: attack.New(attack.Config{Connections: connections, Timeout: answerTimeout})}
+	r.routes.carry(r.load.attacker.Close)
 	return r.load
 }
 

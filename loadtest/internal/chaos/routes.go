@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ const (
 type routes struct {
 	mu      sync.Mutex
 	unready map[int]bool
+	idle    func() // ends connections that nobody uses
 }
 
 func (r *routes) from(buyer, gateways int) int {
@@ -35,6 +37,8 @@ func (r *routes) from(buyer, gateways int) int {
 	return buyer % gateways
 }
 
+// set takes in what a gateway said. One that is not ready is about to close what nobody uses,
+// and a proxy sees that before it sends anything there; these clients would not.
 func (r *routes) set(gateway int, ready bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,6 +46,16 @@ func (r *routes) set(gateway int, ready bool) {
 		r.unready = make(map[int]bool)
 	}
 	r.unready[gateway] = !ready
+	if !ready && r.idle != nil {
+		r.idle()
+	}
+}
+
+// carry has the routes know of the connections that attempts go over.
+func (r *routes) carry(idle func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idle = idle
 }
 
 // routeByHealth has attempts go to gateways that are ready alone, as behind a proxy with
@@ -86,10 +100,23 @@ func (r *Round) wantUnnoticed(from time.Duration, while string) {
 		}
 		r.hit(0, "%d attempts were answered while %s", len(all)-len(silent), while)
 		if len(silent) > 0 {
-			r.fail("I12", "%d of %d attempts had no answer while %s, such as that of %s", len(silent), len(all), while, silent[0].User)
+			r.fail("I12", "%d of %d attempts had no answer while %s, such as %s", len(silent), len(all), while, r.told(silent[0]))
 		}
 		if len(refused) > 0 {
-			r.fail("I9", "%d of %d attempts were answered 503 while %s, such as that of %s", len(refused), len(all), while, refused[0].User)
+			r.fail("I9", "%d of %d attempts were answered 503 while %s, such as %s", len(refused), len(all), while, r.told(refused[0]))
 		}
 	})
+}
+
+// told names an attempt, so that it is found in the logs.
+func (r *Round) told(e history.Event) string {
+	buyer := r.buyer(e.User)
+	ms := time.Millisecond
+	r.load.mu.Lock()
+	defer r.load.mu.Unlock()
+	words := fmt.Sprintf("that of %s, sent to gateway-%d at %s, over %s later", e.User, r.load.sentTo[buyer], e.Began.Round(ms), (e.Ended - e.Began).Round(ms))
+	if cut := r.load.cuts[buyer]; cut != nil {
+		words += ": " + cut.Error()
+	}
+	return words
 }

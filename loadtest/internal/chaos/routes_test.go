@@ -23,3 +23,18 @@ func TestRoutes_GoToTheNextGatewayThatIsReady(t *testing.T) {
 	}
 	want(7, 3) // nobody is ready: it finds out by itself
 }
+
+func TestRoutes_LeaveNothingIdleWhereAGatewayEnds(t *testing.T) {
+	t.Parallel()
+	var r routes
+	ended := 0
+	r.carry(func() { ended++ })
+	r.set(1, true)
+	if ended != 0 {
+		t.Errorf("connections ended %d times while every gateway is ready, want 0", ended)
+	}
+	r.set(1, false)
+	if ended != 1 {
+		t.Errorf("connections ended %d times when a gateway became unready, want 1", ended)
+	}
+}

@@ -80,11 +80,16 @@ func (r *Round) endsUnready(ctx context.Context, role string, index int, opsURL 
 
 // at is the gateway that a buyer attempts at.
 func (r *Round) at(user string) int {
+	return r.buyer(user) % r.gateways()
+}
+
+// buyer is the number of the buyer whom user calls so; -1 for nobody.
+func (r *Round) buyer(user string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(user, r.saleID+"-buyer-"))
 	if err != nil {
 		return -1
 	}
-	return n % r.gateways()
+	return n
 }
 
 // watchEnd asks a process for its readiness until it has gone. What it returns ends that,
