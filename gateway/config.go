@@ -7,6 +7,7 @@ import (
 
 	"sluice/gateway/internal/funnel"
 	"sluice/shared/backlog"
+	"sluice/shared/connections"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/service"
@@ -79,7 +80,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 
 // shareConnections keeps those who wait from keeping those out who attempt.
 func (c *config) shareConnections() (err error) {
-	if c.maxConnections, err = mostConnections(c.maxConnections); err != nil {
+	if c.maxConnections, err = connections.Possible(c.maxConnections, usualConnections, reservedFiles); err != nil {
 		return err
 	}
 	most := max(1, c.maxConnections/2)
@@ -121,8 +122,6 @@ func (c config) check() error {
 		return service.UsageErrorf("-redis-pool (SLUICE_REDIS_POOL) and -redis-read-pool (SLUICE_REDIS_READ_POOL) must be 1 to %d", mostPool)
 	case c.waiters < 0:
 		return service.UsageErrorf("-ticket-waiters (SLUICE_TICKET_WAITERS) must not be negative, is %d", c.waiters)
-	case c.maxConnections < 0:
-		return service.UsageErrorf("-max-connections (SLUICE_MAX_CONNECTIONS) must not be negative, is %d", c.maxConnections)
 	case c.drain < 0:
 		return service.UsageErrorf("-drain (SLUICE_DRAIN) must not be negative, is %v", c.drain)
 	case c.redisTimeout <= 0 || c.refresh < leastRefresh:

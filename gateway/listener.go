@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"syscall"
 	"time"
@@ -20,24 +18,6 @@ const reservedFiles = 256
 // usualConnections is how many connections a gateway takes when it is not told and
 // has the descriptors.
 const usualConnections = 10_000
-
-// mostConnections is how many public connections the process can take: asked, or when
-// that is 0 as many as is usual. More than there are descriptors for is refused.
-func mostConnections(asked int) (int, error) {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return 0, fmt.Errorf("cannot read the limit of open files: %w", err)
-	}
-	most := max(1, int(min(files.Cur, math.MaxInt32))-reservedFiles)
-	if asked > most {
-		return 0, service.UsageErrorf("-max-connections (%s) is %d, but the limit of open files leaves room for %d: lower it, or raise the limit (ulimit -n)",
-			service.Variable("max-connections"), asked, most)
-	}
-	if asked == 0 {
-		return min(usualConnections, most), nil
-	}
-	return asked, nil
-}
 
 // patient is a listener that outlives a shortage: fasthttp would end at the first
 // connection for which there is no descriptor.

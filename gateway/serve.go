@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"sluice/gateway/internal/connections"
+	"sluice/gateway/internal/client"
 	"sluice/gateway/internal/httpapi"
+	"sluice/shared/connections"
 	"sluice/shared/service"
 )
 
@@ -18,8 +20,14 @@ const shutdownTimeout = 10 * time.Second
 // places are the connections that buyers may have.
 func (g *gateway) places() *connections.Places {
 	full, tooMany := httpapi.RefusedConnections()
+	proxies := g.config.limits.proxies
 	return connections.New(connections.Config{Most: g.config.maxConnections, PerAddress: g.config.limits.perAddress,
-		Proxies: g.config.limits.proxies, Full: full, TooMany: tooMany}, g.registry)
+		Full: full, TooMany: tooMany, Client: func(address netip.Addr) netip.Addr {
+			if proxies.Trusts(address) {
+				return netip.Addr{}
+			}
+			return client.Network(address)
+		}}, g.registry)
 }
 
 // serve answers buyers until ctx ends, then drains: unready first, serve on while

@@ -8,6 +8,7 @@ import (
 
 	"sluice/shared/auth"
 	"sluice/shared/backlog"
+	"sluice/shared/connections"
 	"sluice/shared/jetqueue"
 	"sluice/shared/redisstock"
 	"sluice/shared/sale"
@@ -22,6 +23,7 @@ import (
 // config is what a worker can be told, by flags or by the environment.
 type config struct {
 	listen, opsListen         string
+	maxConnections            int
 	redisURL, natsURL         string
 	postgresURL               string
 	tokens                    service.TokenFlags
@@ -52,6 +54,7 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	var c config
 	fs := flag.NewFlagSet("worker", flag.ContinueOnError)
 	fs.StringVar(&c.listen, "listen", "127.0.0.1:8090", "address `host:port` for buyers' orders and coupons, and for order systems")
+	fs.IntVar(&c.maxConnections, "max-connections", 0, "most connections of buyers, order systems and payment providers, others are refused; 0 is 2,000, or what the limit of open files allows")
 	fs.StringVar(&c.opsListen, "ops-listen", "127.0.0.1:9081", "address `host:port` of health, metrics, profiles and the admin API")
 	fs.StringVar(&c.redisURL, "redis-url", "redis://127.0.0.1:6379/0", "Redis `url`: "+redisstock.URLForms)
 	fs.StringVar(&c.natsURL, "nats-url", "nats://127.0.0.1:4222", "NATS `url`; those of several servers of a cluster are separated by commas")
@@ -86,6 +89,10 @@ func parse(args []string, getenv func(string) string) (config, error) {
 	fs.IntVar(&c.pace.ConsumersMax, "consumers", 8, "most order transactions that this worker has in flight; it takes as many as Postgres bears")
 	alertFlags(fs, &c.alerts)
 	if err := service.Parse(fs, args, getenv); err != nil {
+		return c, err
+	}
+	var err error
+	if c.maxConnections, err = connections.Possible(c.maxConnections, usualConnections, reservedFiles); err != nil {
 		return c, err
 	}
 	c.fulfil.Consumers = c.pace.ConsumersMax

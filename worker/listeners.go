@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"sluice/shared/connections"
 	"sluice/worker/internal/httpapi"
 	"sluice/worker/internal/merchants"
 )
@@ -12,10 +14,18 @@ import (
 // answersTimeout bounds how long answers in flight may take once the drain is over.
 const answersTimeout = 5 * time.Second
 
+// Connections of buyers, order systems and payment providers, mostly those of the proxies in
+// front; reservedFiles are the descriptors for stores, operators and logs.
+const (
+	usualConnections = 2_000
+	reservedFiles    = 256
+)
+
 // listen takes the address of the listener for buyers and order systems. release has new
 // releases applied at once.
-func (p parts) listen(c config, release func(), provider httpapi.Provider, calls httpapi.Checkout) (*httpapi.Server, error) {
-	return httpapi.Listen(c.listen, httpapi.New(httpapi.Backing{
+func (p parts) listen(c config, release func(), provider httpapi.Provider, calls httpapi.Checkout, reg prometheus.Registerer) (*httpapi.Server, error) {
+	places := connections.New(connections.Config{Most: c.maxConnections, Full: httpapi.RefusedConnection()}, reg)
+	return httpapi.Listen(c.listen, places, httpapi.New(httpapi.Backing{
 		Verifier: p.verifier, Orders: buyersOrders{p.buyers, release}, Provider: provider, Merchants: merchants.New(p.buyers, time.Now),
 		Coupons: p.buyers, Checkout: calls, Now: time.Now,
 	}, p.log), p.log)

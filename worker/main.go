@@ -152,7 +152,7 @@ func serve(ctx context.Context, c config, p parts) error {
 	admin.Open(seen)
 	provider, takePayments := p.payments(c, queue, f, registry)
 	checkouts, moveCoupons := p.coupons(c, registry)
-	listener, err := p.listen(c, f.ApplyReleases, provider, checkouts)
+	listener, err := p.listen(c, f.ApplyReleases, provider, checkouts, registry)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"sluice/shared/auth"
 	"sluice/shared/devstack"
 	"sluice/shared/openapitest"
@@ -190,4 +192,25 @@ func TestRequest_ThatIsNoneIsToldSo(t *testing.T) {
 		}
 	}
 	w.stopped(p)
+}
+
+func TestOpenAPI_WhoFindsNoPlace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	buyers, _ := w.urlsOf(w.startWorker("", "-max-connections", "1"))
+	first, err := net.Dial("tcp", strings.TrimPrefix(buyers, "http://"))
+	w.must(err)
+	defer func() { _ = first.Close() }()
+	locks, err := pgx.Connect(w.context(), w.postgresURL)
+	w.must(err)
+	defer func() { _ = locks.Close(context.WithoutCancel(t.Context())) }()
+	_, err = locks.Exec(w.context(), `BEGIN; LOCK TABLE orders`) // the answer has to wait for that
+	w.must(err)
+	_, err = io.WriteString(first, strings.ReplaceAll(w.head("GET", "/v1/orders", "ann"), "Connection: close\r\n", ""))
+	w.must(err)
+	got := w.send(buyers, "GET", "", w.head("GET", "/v1/orders", "ann"))
+	w.wantAnswer(got, 503, "/problems/busy")
+	if got.header.Get("Retry-After") != "1" {
+		t.Errorf("headers %v, want Retry-After: 1", got.header)
+	}
 }

@@ -58,6 +58,16 @@ func Settled(ctx context.Context, stores *collect.Stores, saleID string) error {
 	}
 }
 
+// Count is how many orders of a sale are in a state.
+func (t Table) Count(ctx context.Context, saleID, state string) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
+	defer cancel()
+	if err := t.DB.QueryRow(ctx, `SELECT count(*) FROM orders WHERE sale_id = $1 AND state = $2`, saleID, state).Scan(&n); err != nil {
+		return 0, fmt.Errorf("cannot count orders of sale %s: %w", saleID, err)
+	}
+	return n, nil
+}
+
 // Answers are what the attempts of a sale were answered. One that was not answered 202 may
 // have its order all the same.
 type Answers struct{ Accepted, Others int }

@@ -147,17 +147,21 @@ func (c *crowd) pay(ctx context.Context, i int, rid string, pause time.Duration)
 	defer func() { <-c.paying }()
 	ctx, cancel := context.WithTimeout(ctx, payWithin)
 	defer cancel()
-	info := c.stack.Info()
-	p := client.Provider{Key: []byte(info.Secrets.Webhook)}
+	if err := c.report(ctx, i, rid); err != nil {
+		c.fail("I3", "nobody takes the payment of order %s: %v", rid, err)
+	}
+}
+
+// report has the payment provider report the n-th payment, of an order, until a worker takes it.
+func (r *run) report(ctx context.Context, n int, rid string) error {
+	info := r.stack.Info()
+	p := client.Provider{Key: []byte(info.Secrets.Webhook), HTTP: r.provider}
 	for _, w := range info.Workers {
 		p.Workers = append(p.Workers, w.URL)
 	}
-	err := p.Deliver(ctx, i, sale.PaymentEvent{
+	return p.Deliver(ctx, n, sale.PaymentEvent{
 		EventID: uuid.NewString(), Type: sale.PaymentSucceeded, OrderID: rid, AmountMinor: price, Currency: "CNY", OccurredAt: time.Now(),
 	})
-	if err != nil {
-		c.fail("I3", "nobody takes the payment of order %s: %v", rid, err)
-	}
 }
 
 // follow reads a ticket until it has its outcome, whatever breaks meanwhile.

@@ -62,7 +62,7 @@ func (r *run) open(ctx context.Context, n int) (*goods, error) {
 		units = int(demand/3) + 1
 	}
 	for {
-		err := r.apply(ctx, g.id, units, opens, saleOpen)
+		err := r.apply(ctx, g.id, units, opens, saleOpen, hold)
 		if err == nil {
 			break
 		}
@@ -77,10 +77,10 @@ func (r *run) open(ctx context.Context, n int) (*goods, error) {
 	return g, err
 }
 
-// apply loads a sale that is open for so long.
-func (r *run) apply(ctx context.Context, id string, units int, opens time.Time, lasts time.Duration) error {
+// apply loads a sale that is open for so long, with so much time to pay.
+func (r *run) apply(ctx context.Context, id string, units int, opens time.Time, lasts, hold time.Duration) error {
 	path := filepath.Join(r.OutDir, "next.yaml")
-	if err := os.WriteFile(path, saleText(id, units, opens, lasts), 0o644); err != nil {
+	if err := os.WriteFile(path, saleText(id, units, opens, lasts, hold), 0o644); err != nil {
 		return fmt.Errorf("cannot write sales file: %w", err)
 	}
 	return r.stack.Warmup(ctx, "apply", "-oversubscribe", path)
@@ -95,7 +95,7 @@ func (r *run) untilSold(ctx context.Context) error {
 	return r.stack.Warmup(ctx, "wait", "-gateways", strings.Join(ops, ","))
 }
 
-func saleText(id string, units int, opens time.Time, lasts time.Duration) []byte {
+func saleText(id string, units int, opens time.Time, lasts, hold time.Duration) []byte {
 	return fmt.Appendf(nil, "sales:\n  - {id: %s, total: %d, price: %d, currency: CNY, hold: %s, opens_at: %s, closes_at: %s}\n", id, units, price, hold,
 		opens.Add(-time.Second).UTC().Format(time.RFC3339), opens.Add(lasts).UTC().Format(time.RFC3339))
 }

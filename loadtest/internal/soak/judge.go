@@ -73,6 +73,9 @@ func (r *run) conclude() {
 		answers = append(answers, fmt.Sprintf("%s %d", outcome, r.outcomes[outcome]))
 	}
 	r.rep.Marks = r.marks
+	if r.rehearsal != "" {
+		r.rep.Words = append([]string{r.rehearsal}, r.rep.Words...)
+	}
 	r.rep.Words = append([]string{
 		fmt.Sprintf("%s at %.0f attempts a second, half of %.0f: %d sales came and were audited, %d orders, %d of them paid.", r.Lasts, r.perSecond, r.Capacity, r.audited, r.rep.Orders.Total, r.rep.Orders.Paid),
 		"Attempts were answered: " + strings.Join(answers, ", ") + ".",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,6 +28,8 @@ type run struct {
 	stores    *collect.Stores // for audits
 	auditing  sync.Mutex      // one at a time
 	tokens    *mix.Tokens
+	provider  *http.Client // of payments
+	rehearsal string       // how the capacity was measured; "" if it was told
 	perSecond float64
 	began     time.Time // of the attempts
 
@@ -40,7 +43,9 @@ type run struct {
 
 // Run soaks a stack of its own and judges it. It says on out how far it is.
 func Run(ctx context.Context, c Config, out io.Writer) (rep report.Report, err error) {
-	r := &run{Config: c, out: out, outcomes: make(map[string]int), rep: report.Report{Machine: report.ThisMachine()}}
+	transport := &http.Transport{MaxIdleConnsPerHost: payers}
+	defer transport.CloseIdleConnections()
+	r := &run{Config: c, out: out, provider: &http.Client{Transport: transport}, outcomes: make(map[string]int), rep: report.Report{Machine: report.ThisMachine()}}
 	r.rep.Verdict.Pass = true
 	if err := r.start(ctx); err != nil {
 		return r.rep, err
@@ -67,7 +72,7 @@ func (r *run) start(ctx context.Context) (err error) {
 		return fmt.Errorf("cannot make directory for a stack: %w", err)
 	}
 	path := filepath.Join(r.OutDir, "sales.yaml")
-	if err := os.WriteFile(path, saleText("idle", 1, time.Now(), 24*time.Hour), 0o644); err != nil {
+	if err := os.WriteFile(path, saleText("idle", 1, time.Now(), 24*time.Hour, hold), 0o644); err != nil {
 		return fmt.Errorf("cannot write sales file: %w", err)
 	}
 	gateways, workers := r.settings()

@@ -14,7 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"sluice/shared/auth"
+	"sluice/shared/connections"
 	"sluice/shared/openapitest"
 	"sluice/shared/sale"
 )
@@ -87,13 +89,19 @@ func serveWith(t *testing.T, orders Orders, provider Provider) string {
 
 func serveBacking(t testing.TB, b Backing) string {
 	t.Helper()
+	return serveIn(t, 1000, b)
+}
+
+// serveIn has so many places for connections.
+func serveIn(t testing.TB, places int, b Backing) string {
+	t.Helper()
 	verifier, err := auth.NewVerifier(auth.VerifierConfig{HS256Keys: [][]byte{key}, Issuer: "shop", Audience: "sluice"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.Verifier, b.Now = verifier, func() time.Time { return now }
 	log := slog.New(slog.DiscardHandler)
-	server, err := Listen("127.0.0.1:0", New(b, log), log)
+	server, err := Listen("127.0.0.1:0", connections.New(connections.Config{Most: places, Full: RefusedConnection()}, prometheus.NewRegistry()), New(b, log), log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (a *api) readCart(w http.ResponseWriter, r *http.Request, who caller) (body
 	}
 	done, free := a.bigBodies.enter(r.Context(), who)
 	if !free {
-		return nil, done, busy()
+		return nil, done, busyPricing()
 	}
 	return body, done, nil
 }
@@ -47,7 +47,7 @@ func (a *api) readRest(w http.ResponseWriter, r *http.Request, who caller, begun
 	done, free := a.bigReads.enter(r.Context(), who)
 	defer done()
 	if !free {
-		return nil, busy()
+		return nil, busyPricing()
 	}
 	// No error from a connection; what is none needs no deadline. Once all is read the server lifts it.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(restTimeout))

@@ -42,7 +42,7 @@ func (a *api) quote(w http.ResponseWriter, r *http.Request, who caller) {
 	big := len(body) >= smallCart
 	switch quote, err := a.price(r.Context(), who, cart, big); {
 	case errors.Is(err, errBusy):
-		busy().write(w)
+		busyPricing().write(w)
 	case err != nil:
 		invalidCart(err, "").write(w)
 	default:

@@ -86,10 +86,13 @@ func invalidCart(err error, at string) *problem {
 	return invalidRequest(field, field+": "+invalid.Detail+".")
 }
 
-// busy is overload, of pricing or of memory, answered at once.
-func busy() *problem {
-	return &problem{Type: "/problems/busy", Title: "Busy", Status: http.StatusServiceUnavailable,
-		Detail: "Too many carts are being priced, or too many of yours. Try again.", retryAfter: "1"}
+// busyPricing is overload, of pricing or of memory, answered at once.
+func busyPricing() *problem {
+	return busy("Too many carts are being priced, or too many of yours. Try again.")
+}
+
+func busy(detail string) *problem {
+	return &problem{Type: "/problems/busy", Title: "Busy", Status: http.StatusServiceUnavailable, Detail: detail, retryAfter: "1"}
 }
 
 func unauthenticatedCaller(w http.ResponseWriter) {

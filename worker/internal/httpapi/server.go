@@ -1,13 +1,17 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"sluice/shared/connections"
 )
 
 // Bounds of a connection: a slow or silent client is cut.
@@ -21,18 +25,20 @@ const (
 // Server is the listener for buyers.
 type Server struct {
 	listener net.Listener
+	places   *connections.Places
 	http     *http.Server
 }
 
 // Listen takes addr at once, so that Addr is known and a taken port is an error
-// at start; nothing is answered before Serve.
-func Listen(addr string, handler http.Handler, log *slog.Logger) (*Server, error) {
+// at start; nothing is answered before Serve. As many requests are answered, or wait, as
+// there are places.
+func Listen(addr string, places *connections.Places, handler http.Handler, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen for buyers on %s: %w", addr, err)
 	}
-	return &Server{listener: listener, http: &http.Server{
-		Handler:     handler,
+	return &Server{listener: places.Listen(listener), places: places, http: &http.Server{
+		Handler: answering(handler), ConnContext: withConnection, ConnState: awaiting,
 		ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
 
@@ -52,6 +58,72 @@ func (s *Server) Serve() error {
 	return nil
 }
 
+type connectionKey struct{}
+
+// withConnection lets the requests of a connection know it.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
+
+// answering tells the connection of a request that its client is not awaited, once the request
+// is there in full. If its place has just gone to another, nobody would get the answer.
+func answering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, ok := r.Context().Value(connectionKey{}).(*connections.Conn)
+		if ok && r.ContentLength != 0 {
+			of := *r // the server looks at its own to decide whether to read what nobody read
+			of.Body, r = awaitedBody{r.Body, c}, &of
+		} else if ok && !c.Answering() {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// awaitedBody is of a client that is awaited until all of it is there.
+type awaitedBody struct {
+	io.ReadCloser
+	conn *connections.Conn
+}
+
+func (b awaitedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if errors.Is(err, io.EOF) && !b.conn.Answering() {
+		return n, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// awaiting hears of every answer that was written.
+func awaiting(conn net.Conn, state http.ConnState) {
+	if c, ok := conn.(*connections.Conn); ok && state == http.StateIdle {
+		c.Awaiting()
+	}
+}
+
+// RefusedConnection is what a connection is answered for which there is no place, as bytes:
+// nothing of it is read.
+func RefusedConnection() []byte {
+	refused := &refusedWriter{header: http.Header{}}
+	busy("This worker has as many connections as it takes. Nothing was read; try again.").write(refused)
+	answer := http.Response{ProtoMajor: 1, ProtoMinor: 1, StatusCode: refused.status, Header: refused.header,
+		Body: io.NopCloser(&refused.body), ContentLength: int64(refused.body.Len()), Close: true}
+	var text bytes.Buffer
+	_ = answer.Write(&text) // a buffer takes all of it
+	return text.Bytes()
+}
+
+// refusedWriter keeps an answer.
+type refusedWriter struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *refusedWriter) Header() http.Header         { return w.header }
+func (w *refusedWriter) WriteHeader(status int)      { w.status = status }
+func (w *refusedWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
+
 // Close stops listening, lets running answers end while ctx lasts, then cuts
 // them.
 func (s *Server) Close(ctx context.Context) error {
@@ -61,5 +133,6 @@ func (s *Server) Close(ctx context.Context) error {
 	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("cannot close listener for buyers: %w", err)
 	}
+	s.places.Wait()
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package connections gives the places that a gateway has for connections to those
+// Package connections gives the places that a server has for connections to those
 // who use them.
 //
 //	accepted ──► too many of this address? ──► 429, closed

@@ -43,5 +43,14 @@ func (c *Conn) Close() error {
 	return err
 }
 
+// CloseWrite says to the client that nothing more will come, and reads on: closed with
+// something of its request unread, the connection might lose the answer.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // NetConn is the connection itself, for who needs its descriptor.
 func (c *Conn) NetConn() net.Conn { return c.Conn }

@@ -8,16 +8,19 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sluice/gateway/internal/client"
 )
 
 // Config of the places.
 type Config struct {
-	Most       int            // connections at a time
-	PerAddress int            // of one client address, an IPv6 client being its /64; 0 is no bound
-	Proxies    client.Proxies // have the connections of many clients, and no such bound
-	Full       []byte         // HTTP answer to who finds no place
-	TooMany    []byte         // HTTP answer to an address that has too many
+	Most       int    // connections at a time
+	PerAddress int    // of one client; 0 is no bound
+	Full       []byte // HTTP answer to who finds no place
+	TooMany    []byte // HTTP answer to a client that has too many
+
+	// Client is the client that an address counts for, with PerAddress: an IPv6 client has
+	// many. It is the zero address for those who have no such bound, as proxies have the
+	// connections of many clients.
+	Client func(netip.Addr) netip.Addr
 }
 
 const (
@@ -97,11 +100,7 @@ func (p *Places) boundOf(inner net.Conn) netip.Addr {
 	if !ok || p.config.PerAddress == 0 {
 		return netip.Addr{}
 	}
-	address := remote.AddrPort().Addr()
-	if p.config.Proxies.Trusts(address) {
-		return netip.Addr{}
-	}
-	return client.Network(address)
+	return p.config.Client(remote.AddrPort().Addr())
 }
 
 // longestAwaited draws a few and claims the one that is awaited for longest, to be cut;

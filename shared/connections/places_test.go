@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"sluice/gateway/internal/client"
 )
 
 // peer is the gateway's end of a connection that is from wherever a test says.
@@ -30,17 +29,22 @@ func of(address string) *peer {
 
 const full, tooMany = "full", "too many"
 
-func newPlaces(most, perAddress int, proxies client.Proxies) *Places {
-	return New(Config{Most: most, PerAddress: perAddress, Proxies: proxies, Full: []byte(full), TooMany: []byte(tooMany)}, prometheus.NewRegistry())
+// newPlaces counts the IPv6 addresses of a /64 for one client, and has no bound for 10.0.0.0/8.
+func newPlaces(most, perAddress int) *Places {
+	return New(Config{Most: most, PerAddress: perAddress, Full: []byte(full), TooMany: []byte(tooMany), Client: func(a netip.Addr) netip.Addr {
+		if a = a.Unmap(); a.Is6() {
+			return netip.PrefixFrom(a, 64).Masked().Addr()
+		}
+		if netip.MustParsePrefix("10.0.0.0/8").Contains(a) {
+			return netip.Addr{}
+		}
+		return a
+	}}, prometheus.NewRegistry())
 }
 
 func TestPlaces_OfOneAddressAreBounded(t *testing.T) {
 	t.Parallel()
-	var proxies client.Proxies
-	if err := proxies.Set("10.0.0.0/8"); err != nil {
-		t.Fatal(err)
-	}
-	p, now := newPlaces(100, 2, proxies), time.Now()
+	p, now := newPlaces(100, 2), time.Now()
 	first, _ := p.admit(of("192.0.2.1"), now)
 	for _, c := range []struct{ address, refused string }{
 		{"192.0.2.1", ""}, {"192.0.2.1", tooMany}, {"::ffff:192.0.2.1", tooMany}, {"192.0.2.2", ""},
@@ -66,7 +70,7 @@ func TestPlaces_OfOneAddressAreBounded(t *testing.T) {
 
 func TestPlaces_KeepNothingOfWhoIsGone(t *testing.T) {
 	t.Parallel()
-	p, now := newPlaces(100, 2, nil), time.Now()
+	p, now := newPlaces(100, 2), time.Now()
 	var conns []*Conn
 	for range 3 {
 		for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
@@ -85,7 +89,7 @@ func TestPlaces_KeepNothingOfWhoIsGone(t *testing.T) {
 
 func TestPlaces_WhoIsAwaitedForLongestMakesRoom(t *testing.T) {
 	t.Parallel()
-	p, now := newPlaces(3, 0, nil), time.Now()
+	p, now := newPlaces(3, 0), time.Now()
 	silent, answered, busy := of("192.0.2.1"), of("192.0.2.2"), of("192.0.2.3")
 	_, _ = p.admit(silent, now.Add(-4*time.Second))
 	idle, _ := p.admit(answered, now.Add(-10*time.Second))
@@ -117,7 +121,7 @@ func TestListener_AnswersWhomItRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPlaces(1, 0, nil)
+	p := newPlaces(1, 0)
 	l := p.Listen(inner)
 	ended := make(chan error, 1)
 	go func() {
