@@ -42,6 +42,8 @@ type progressed struct {
 	orders, rejected, releases, unapplied, handedOver int
 	handOff, served                                   int64
 	queued                                            int // tickets
+	unshown                                           int // orders
+	unpaid                                            int // payments that are not applied
 }
 
 func progress(e sale.Evidence) progressed {
@@ -53,10 +55,18 @@ func progress(e sale.Evidence) progressed {
 		if o.State == sale.OrderRejected {
 			p.rejected++
 		}
+		if o.ShownState != o.State {
+			p.unshown++
+		}
 	}
 	for _, t := range e.Redis.Tickets {
 		if t.Status == sale.StatusQueued {
 			p.queued++
+		}
+	}
+	for _, payment := range e.Payments {
+		if payment.Result == sale.PaymentWaits {
+			p.unpaid++
 		}
 	}
 	return p

@@ -14,6 +14,14 @@ func TestJudgeLater_WhatMovesIsSlowAndWhatStandsStillUnfinishedIsAFault(t *testi
 	if v, slow := judgeLater(unfinished(3), unfinished(2)); !slow {
 		t.Errorf("it moves, yet is not slow: %+v", v)
 	}
+	paying := func(result sale.PaymentResult) sale.Evidence {
+		e := unfinished(2)
+		e.Payments = []sale.Payment{{PaymentEvent: sale.PaymentEvent{EventID: "e", Type: sale.PaymentSucceeded}, Result: result}}
+		return e
+	}
+	if v, slow := judgeLater(paying(sale.PaymentWaits), paying(sale.PaymentOwed)); !slow {
+		t.Errorf("its payments are being applied, yet it is not slow: %+v", v)
+	}
 	if v, slow := judgeLater(unfinished(2), unfinished(2)); slow || v.Pass {
 		t.Errorf("it stands still: slow %v, %+v", slow, v)
 	}

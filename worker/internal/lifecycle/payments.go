@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,10 @@ type lateStock interface {
 
 // Payments applies payment events to orders. Any number of workers may: an event is
 // a row that one of them has in hand at a time.
+//
+// Two scans look for what waits, and neither waits for the other: one applies payments of
+// pending orders alone, which came before their orders, many in a transaction. The other
+// applies all others, one by one; a flood of late payments takes it long.
 type Payments struct {
 	rows    paymentRows
 	stock   lateStock
@@ -81,31 +86,53 @@ type Payments struct {
 	metrics *PaymentMetrics
 	log     *slog.Logger
 
-	soon    chan struct{}
-	pause   time.Duration // before a scan that is asked for
-	cursor  sale.Payment  // where the next scan begins
-	young   sale.Payment  // where it goes on among the young ones
-	counted time.Time
-	faults  service.Quiet
+	ordinary, others *scan
+	counted          time.Time
+	faults           service.Quiet
 }
 
-// NewPayments builds the loop that applies what waits.
+// scan is where one walk over the events that wait has come to.
+type scan struct {
+	rows   paymentRows
+	apply  func(ctx context.Context, eventIDs []string) (waits bool, faults []error)
+	soon   chan struct{}
+	pause  time.Duration // before one that is asked for
+	cursor sale.Payment  // where the next one begins
+	young  sale.Payment  // where it goes on among the young ones
+}
+
+// NewPayments builds the loops that apply what waits.
 func NewPayments(rows paymentRows, stock lateStock, show, release func(), hit func(failpoint string) error, m *PaymentMetrics, log *slog.Logger) *Payments {
-	return &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log, soon: make(chan struct{}, 1), pause: paymentsSoon}
+	p := &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log}
+	newScan := func(apply func(context.Context, []string) (bool, []error)) *scan {
+		return &scan{rows: rows, apply: apply, soon: make(chan struct{}, 1), pause: paymentsSoon}
+	}
+	p.ordinary, p.others = newScan(p.payAll), newScan(p.applyAll)
+	return p
 }
 
 // Run applies what waits, until ctx ends: events that came before their orders,
 // whose worker died, or which wait for a release or for Redis.
 func (p *Payments) Run(ctx context.Context) {
+	var scans sync.WaitGroup
+	defer scans.Wait()
+	scans.Go(func() {
+		p.repeat(ctx, p.ordinary, func() error { return errors.Join(p.count(ctx), p.ordinary.once(ctx)) })
+	})
+	p.repeat(ctx, p.others, func() error { return p.others.once(ctx) })
+}
+
+// repeat scans until ctx ends.
+func (p *Payments) repeat(ctx context.Context, s *scan, once func() error) {
 	for {
-		if err := p.scan(ctx); err != nil && ctx.Err() == nil && p.faults.Allow() {
+		if err := once(); err != nil && ctx.Err() == nil && p.faults.Allow() {
 			p.log.Warn("payments postponed", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-p.soon:
-			if pauseFor(ctx, p.pause) != nil {
+		case <-s.soon:
+			if pauseFor(ctx, s.pause) != nil {
 				return
 			}
 		case <-time.After(paymentsEvery):
@@ -113,30 +140,35 @@ func (p *Payments) Run(ctx context.Context) {
 	}
 }
 
-// scan tries the events that wait, some pages of them: events of another shop would
-// have it read more, and for ever, the longer they come. The next scan goes on where this one
+// once tries the events that wait, some pages of them: events of another shop would
+// have it read more, and for ever, the longer they come. The next time goes on where this one
 // stopped. Those that came a short while ago, late payments that were just stored or payments a
-// moment before their orders, are looked at in every scan: they do not wait for the whole walk.
+// moment before their orders, are looked at each time: they do not wait for the whole walk.
 // Which are young is told by this worker's clock; when it is wrong they wait as the others do.
-func (p *Payments) scan(ctx context.Context) (err error) {
-	if err := p.count(ctx); err != nil {
-		return err
-	}
+func (s *scan) once(ctx context.Context) (err error) {
 	var did walked
-	defer func() { p.pause = did.pause(p.pause) }()
-	if p.cursor, err = p.walk(ctx, p.cursor, &did); err != nil {
+	defer func() { s.pause = did.pause(s.pause) }()
+	if s.cursor, err = s.walk(ctx, s.cursor, &did); err != nil {
 		return err
 	}
-	if p.cursor == (sale.Payment{}) || len(did.faults) >= paymentsFaults {
+	if s.cursor == (sale.Payment{}) || len(did.faults) >= paymentsFaults {
 		return errors.Join(did.faults...)
 	}
-	if since := time.Now().Add(-paymentsYoung); p.young.ReceivedAt.Before(since) {
-		p.young = sale.Payment{ReceivedAt: since}
+	if since := time.Now().Add(-paymentsYoung); s.young.ReceivedAt.Before(since) {
+		s.young = sale.Payment{ReceivedAt: since}
 	}
-	if p.young, err = p.walk(ctx, p.young, &did); err != nil {
+	if s.young, err = s.walk(ctx, s.young, &did); err != nil {
 		return err
 	}
 	return errors.Join(did.faults...)
+}
+
+// poke makes a scan go on soon.
+func (s *scan) poke() {
+	select {
+	case s.soon <- struct{}{}:
+	default: // it will
+	}
 }
 
 // walked is what one scan met.
@@ -155,10 +187,10 @@ func (w *walked) pause(last time.Duration) time.Duration {
 
 // walk tries the events behind after and says where to go on, zero behind the last. One that
 // has met many faults stops there, so that a sale whose state is away does not hide the others.
-func (p *Payments) walk(ctx context.Context, after sale.Payment, did *walked) (sale.Payment, error) {
+func (s *scan) walk(ctx context.Context, after sale.Payment, did *walked) (sale.Payment, error) {
 	for range paymentsPages {
 		read, cancel := context.WithTimeout(ctx, callWithin)
-		page, next, err := p.rows.UnappliedPayments(read, after, paymentsPage)
+		page, next, err := s.rows.UnappliedPayments(read, after, paymentsPage)
 		cancel()
 		if err != nil {
 			return after, err
@@ -168,7 +200,7 @@ func (p *Payments) walk(ctx context.Context, after sale.Payment, did *walked) (s
 		for i, e := range page {
 			ids[i] = e.EventID
 		}
-		waits, found := p.applyAll(ctx, ids)
+		waits, found := s.apply(ctx, ids)
 		did.faults, did.waits = append(did.faults, found...), did.waits || waits
 		if after == (sale.Payment{}) || ctx.Err() != nil || len(did.faults) >= paymentsFaults {
 			break
@@ -201,17 +233,17 @@ func (p *Payments) count(ctx context.Context) error {
 func (p *Payments) applyNow(ctx context.Context, eventIDs []string) error {
 	rest, err := p.payPending(ctx, eventIDs)
 	if len(rest) > 0 {
-		p.poke()
+		p.others.poke()
 	}
 	return err
 }
 
-// poke makes Run scan soon.
-func (p *Payments) poke() {
-	select {
-	case p.soon <- struct{}{}:
-	default: // it will
+// payAll applies what is ordinary, and nothing else.
+func (p *Payments) payAll(ctx context.Context, eventIDs []string) (waits bool, faults []error) {
+	if _, err := p.payPending(ctx, eventIDs); err != nil {
+		faults = append(faults, err)
 	}
+	return false, faults
 }
 
 // payPending returns the events that were not ordinary.
@@ -253,7 +285,7 @@ func (p *Payments) applyAll(ctx context.Context, eventIDs []string) (waits bool,
 	_ = group.Wait() // the faults are told together
 	if releases.Load() {
 		p.release()
-		p.poke()
+		p.others.poke()
 	}
 	for _, err := range found {
 		if err != nil {

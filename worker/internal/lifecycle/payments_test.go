@@ -34,6 +34,8 @@ type fakeRows struct {
 }
 
 func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limit int) (known []sale.Payment, next sale.Payment, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.looks++
 	i := slices.IndexFunc(f.waiting, func(p sale.Payment) bool { return p.EventID == after.EventID }) + 1
 	if i == 0 { // the first, or the first since a time
@@ -49,11 +51,14 @@ func (f *fakeRows) UnappliedPayments(_ context.Context, after sale.Payment, limi
 }
 
 func (f *fakeRows) PayPending(_ context.Context, eventIDs []string) (paid []string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, id := range eventIDs {
 		if slices.Contains(f.pending, id) {
 			paid = append(paid, id)
 		}
 	}
+	f.pending = slices.DeleteFunc(f.pending, func(id string) bool { return slices.Contains(paid, id) })
 	return paid, nil
 }
 
@@ -94,23 +99,37 @@ func (f *fakeRows) StorePayments(_ context.Context, events []sale.PaymentEvent) 
 type fakeStock struct {
 	decision sale.Decision
 	err      error
+	takes    time.Duration
 }
 
 func (f fakeStock) ReserveLate(_ context.Context, _ string, _ int64, a sale.Attempt) (sale.Snapshot, sale.Decision, error) {
+	time.Sleep(f.takes)
 	d := f.decision
 	d.Ticket.RID = a.RID
 	return sale.Snapshot{}, d, f.err
 }
 
 // pokes counts what has been poked.
-type pokes struct{ shown, released int }
+type pokes struct {
+	mu              sync.Mutex
+	shown, released int
+}
+
+// of is what pokes one of the two.
+func (p *pokes) of(which *int) func() {
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		*which++
+	}
+}
 
 func newTestPayments(rows *fakeRows, stock lateStock, hit func(string) error) (*Payments, *pokes) {
 	n := &pokes{}
 	if hit == nil {
 		hit = func(string) error { return nil }
 	}
-	return NewPayments(rows, stock, func() { n.shown++ }, func() { n.released++ }, hit, NewPaymentMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler)), n
+	return NewPayments(rows, stock, n.of(&n.shown), n.of(&n.released), hit, NewPaymentMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler)), n
 }
 
 const expiredRID = "01935fd2-d6eb-7592-aa3e-cd665a5d9b60"
@@ -180,13 +199,13 @@ func TestPayments_ScanGoesOnWhereManyFaultsMadeItStop(t *testing.T) {
 	}
 	p, _ := newTestPayments(rows, fakeStock{}, nil)
 	for i, want := range []int{paymentsPage, 2 * paymentsPage, 3 * paymentsPage, 3*paymentsPage + 5} {
-		err := p.scan(t.Context())
+		err := p.others.once(t.Context())
 		if err == nil || len(rows.tried) != want {
 			t.Errorf("scan %d: %d tried, want %d, error %v", i, len(rows.tried), want, err)
 		}
 	}
 	rows.broken, rows.tried = false, nil
-	if err := p.scan(t.Context()); err != nil || len(rows.tried) != len(rows.waiting) {
+	if err := p.others.once(t.Context()); err != nil || len(rows.tried) != len(rows.waiting) {
 		t.Errorf("a scan without faults: %d tried, error %v", len(rows.tried), err)
 	}
 }
@@ -210,14 +229,14 @@ func TestPayments_ScanIsBoundedHoweverManyOrdersNeverCome(t *testing.T) {
 	}
 	add("late", time.Now())
 	p, _ := newTestPayments(rows, fakeStock{}, nil)
-	if err := p.scan(t.Context()); err != nil {
+	if err := p.others.once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if rows.looks > 2*paymentsPages || !slices.Equal(rows.tried, []string{"late"}) {
 		t.Errorf("one scan read %d pages and tried %q, want at most %d, and the one that just came", rows.looks, rows.tried, 2*paymentsPages)
 	}
 	for range pages / paymentsPages {
-		if err := p.scan(t.Context()); err != nil {
+		if err := p.others.once(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,13 +261,46 @@ func TestPayments_ScansGoOnAmongYoungEvents(t *testing.T) {
 	rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: "late"}, ReceivedAt: time.Now()})
 	p, _ := newTestPayments(rows, fakeStock{}, nil)
 	for range 3 {
-		if err := p.scan(t.Context()); err != nil {
+		if err := p.others.once(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !slices.Contains(rows.tried, "late") {
 		t.Error("the last of many young events was not tried in three scans")
 	}
+}
+
+// A flood of late ones is under way, and a payment waits whose order comes just then.
+func TestPayments_LateOnesKeepNoOrdinaryOneWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rows := &fakeRows{steps: make(map[string][]AppliedPayment)}
+		for i := range 100 {
+			id := strconv.Itoa(i)
+			rows.steps[id] = []AppliedPayment{needsUnit(), result(sale.PaymentReplaced)}
+			rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: id}})
+		}
+		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: "early"}})
+		p, _ := newTestPayments(rows, fakeStock{takes: time.Second}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		time.AfterFunc(5*time.Second, func() {
+			rows.mu.Lock()
+			defer rows.mu.Unlock()
+			rows.pending = []string{"early"}
+		})
+		time.AfterFunc(5*time.Second+paymentsEvery, func() {
+			rows.mu.Lock()
+			defer rows.mu.Unlock()
+			if len(rows.pending) != 0 {
+				t.Errorf("it still waits %v after its order is there", paymentsEvery)
+			}
+			if n := len(rows.late); n > 20 {
+				t.Errorf("%d late ones are applied already: nothing was to wait for", n)
+			}
+		})
+		p.Run(ctx)
+	})
 }
 
 func TestPayments_OneThatWaitsForItsReleaseIsTriedAgainSoon(t *testing.T) {
@@ -282,8 +334,8 @@ func TestPayments_OneThatWaitsForLongIsTriedAsRarelyAsAnyOther(t *testing.T) {
 			t.Errorf("tried %d times in %v, want at most %d", n, away, most)
 		}
 		rows.steps["e"] = []AppliedPayment{result(sale.PaymentOwed)}
-		if err := p.scan(t.Context()); err != nil || p.pause != paymentsSoon {
-			t.Errorf("once nothing waits, the pause is %v, error %v", p.pause, err)
+		if err := p.others.once(t.Context()); err != nil || p.others.pause != paymentsSoon {
+			t.Errorf("once nothing waits, the pause is %v, error %v", p.others.pause, err)
 		}
 	})
 }
@@ -337,8 +389,8 @@ func TestReceiver_AcknowledgesWhatIsStoredAndNothingElse(t *testing.T) {
 		if opened != 2 || len(rows.stored) != 2 || *first != (replies{acks: 1}) || *second != (replies{acks: 1}) || *third != (replies{naks: 1}) {
 			t.Errorf("opened %d times, %d stored, replies %v %v %v", opened, len(rows.stored), *first, *second, *third)
 		}
-		if n.shown != 1 || len(rows.tried) != 0 || len(p.soon) != 1 {
-			t.Errorf("shown %d times, %d tried one by one, %d scans to come", n.shown, len(rows.tried), len(p.soon))
+		if n.shown != 1 || len(rows.tried) != 0 || len(p.others.soon) != 1 {
+			t.Errorf("shown %d times, %d tried one by one, %d scans to come", n.shown, len(rows.tried), len(p.others.soon))
 		}
 	})
 }
