@@ -132,6 +132,11 @@ func (p paymentsBack) Keep(ctx context.Context) (events int, err error) {
 	return events, flush()
 }
 
+// Acknowledged tells nothing of events that this version cannot read.
+func (p paymentsBack) Acknowledged(ctx context.Context, most int) ([]string, error) {
+	return p.queue.AcknowledgedPayments(ctx, most)
+}
+
 // Apply leaves what needs a new unit, or waits for something, to the ordinary loop.
 func (p paymentsBack) Apply(ctx context.Context) error {
 	for after := (sale.Payment{}); ; {

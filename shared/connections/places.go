@@ -54,7 +54,7 @@ func New(c Config, reg prometheus.Registerer) *Places {
 			Name: "sluice_connections_cut_total", Help: "Connections without a request under way that were cut because all places were taken and somebody else came.",
 		})}
 	reg.MustRegister(refused, p.cut, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "sluice_connections", Help: "Connections of buyers that are open.",
+		Name: "sluice_connections", Help: "Connections of clients that are open.",
 	}, func() float64 { return float64(p.Taken()) }))
 	return p
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// peer is the gateway's end of a connection that is from wherever a test says.
+// peer is the server's end of a connection that is from wherever a test says.
 type peer struct {
 	net.Conn
 	from   netip.AddrPort

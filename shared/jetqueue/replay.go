@@ -2,6 +2,7 @@ package jetqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 // and the hand-over zero, for one that cannot be decoded. It stops at visit's
 // first error and returns it.
 func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uint64, h sale.HandOver, err error) error) error {
-	err := q.eachMessage(ctx, StreamName, ordersPrefix+saleID, func(seq uint64, msg jetstream.Msg) error {
+	err := q.eachMessage(ctx, StreamName, ordersPrefix+saleID, 1, func(seq uint64, msg jetstream.Msg) error {
 		h, err := Decode(msg.Headers(), msg.Subject(), msg.Data())
 		return visit(seq, h, err)
 	})
@@ -32,7 +33,7 @@ func (q *Queue) HandOvers(ctx context.Context, saleID string, visit func(seq uin
 
 // EachPayment is HandOvers for the payment events of all sales.
 func (q *Queue) EachPayment(ctx context.Context, visit func(e sale.PaymentEvent, err error) error) error {
-	err := q.eachMessage(ctx, PaymentsStream, paymentsSubject, func(_ uint64, msg jetstream.Msg) error {
+	err := q.eachMessage(ctx, PaymentsStream, paymentsSubject, 1, func(_ uint64, msg jetstream.Msg) error {
 		e, err := decodePayment(msg.Headers(), msg.Data())
 		return visit(e, err)
 	})
@@ -42,14 +43,56 @@ func (q *Queue) EachPayment(ctx context.Context, visit func(e sale.PaymentEvent,
 	return nil
 }
 
-// eachMessage visits what a stream held under a subject before the call.
-func (q *Queue) eachMessage(ctx context.Context, stream, subject string, visit func(seq uint64, msg jetstream.Msg) error) error {
+// AcknowledgedPayments are the ids of the payment events that were acknowledged last, at most
+// so many, of those up to which all were; none when there is no consumer. What cannot be decoded is left out.
+func (q *Queue) AcknowledgedPayments(ctx context.Context, most int) (eventIDs []string, err error) {
+	upTo, err := q.paymentsAcknowledgedUpTo(ctx)
+	if err == nil && upTo > 0 {
+		err = q.eachMessage(ctx, PaymentsStream, paymentsSubject, max(1, int64(upTo)-int64(most)+1), func(seq uint64, msg jetstream.Msg) error {
+			e, unreadable := decodePayment(msg.Headers(), msg.Data())
+			switch {
+			case seq > upTo:
+				return errEnough
+			case unreadable == nil:
+				eventIDs = append(eventIDs, e.EventID)
+			}
+			return nil
+		})
+	}
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("cannot read the payment events that were acknowledged: %w", err)
+	}
+	return eventIDs, nil
+}
+
+// errEnough ends a replay.
+var errEnough = errors.New("enough is read")
+
+func (q *Queue) paymentsAcknowledgedUpTo(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	consumer, err := q.js.Consumer(ctx, PaymentsStream, paymentsDurable)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	info := consumer.CachedInfo() // as of that call
+	if err := led(info.Cluster); err != nil {
+		return 0, err
+	}
+	return info.AckFloor.Stream, nil
+}
+
+// eachMessage visits what a stream held under a subject before the call, from a sequence on.
+func (q *Queue) eachMessage(ctx context.Context, stream, subject string, from int64, visit func(seq uint64, msg jetstream.Msg) error) error {
 	last, err := q.lastSequence(ctx, stream, subject)
-	if err != nil || last == 0 {
+	if err != nil || last < uint64(from) {
 		return err
 	}
 	consumer, err := q.js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{subject}, InactiveThreshold: replayIdle})
+		FilterSubjects: []string{subject}, InactiveThreshold: replayIdle, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(from)})
 	if err != nil {
 		return err
 	}

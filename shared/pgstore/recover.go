@@ -47,6 +47,30 @@ func (s *Store) Missing(ctx context.Context, tickets []sale.Ticket) (missing int
 	return found[0], nil
 }
 
+// MissingPayments counts the payment events that Postgres does not have.
+func (s *Store) MissingPayments(ctx context.Context, eventIDs []string) (missing int, err error) {
+	found, err := read(ctx, s, pgx.RowTo[int], `
+		SELECT count(*)::int FROM unnest($1::text[]) AS e (id) WHERE NOT EXISTS (SELECT FROM payments p WHERE p.event_id = e.id)`, eventIDs)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for %d payment events: %w", len(eventIDs), err)
+	}
+	return found[0], nil
+}
+
+// MissingAdjusted counts the adjustments that Redis has applied and Postgres does not know.
+func (s *Store) MissingAdjusted(ctx context.Context, adjusted []sale.Adjustment) (missing int, err error) {
+	ids := make([]string, len(adjusted))
+	for i, a := range adjusted {
+		ids[i] = a.ID
+	}
+	found, err := read(ctx, s, pgx.RowTo[int], `
+		SELECT count(*)::int FROM unnest($1::text[]) AS a (id) WHERE NOT EXISTS (SELECT FROM stock_adjustments s WHERE s.id = a.id)`, ids)
+	if err != nil {
+		return 0, fmt.Errorf("cannot look for %d adjustments: %w", len(ids), err)
+	}
+	return found[0], nil
+}
+
 // RestoreClosed makes Postgres hold what closed tickets of a sale say: an order that is
 // pending is closed and gives its unit back, one that is not there gets its row, and each
 // has a release that is applied. It returns how many orders it changed or made. tickets are

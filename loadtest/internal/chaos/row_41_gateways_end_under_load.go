@@ -80,7 +80,10 @@ func (r *Round) endsUnready(ctx context.Context, role string, index int, opsURL 
 
 // at is the gateway that a buyer attempts at.
 func (r *Round) at(user string) int {
-	return r.buyer(user) % r.gateways()
+	if buyer := r.buyer(user); buyer >= 0 {
+		return buyer % r.gateways()
+	}
+	return -1
 }
 
 // buyer is the number of the buyer whom user calls so; -1 for nobody.

@@ -22,6 +22,14 @@ func TestJudgeLater_WhatMovesIsSlowAndWhatStandsStillUnfinishedIsAFault(t *testi
 	if v, slow := judgeLater(paying(sale.PaymentWaits), paying(sale.PaymentOwed)); !slow {
 		t.Errorf("its payments are being applied, yet it is not slow: %+v", v)
 	}
+	showing := func(shown sale.OrderState) sale.Evidence {
+		e := unfinished(2)
+		e.Orders = []sale.Order{{State: sale.OrderPaid, ShownState: shown}}
+		return e
+	}
+	if v, slow := judgeLater(showing(sale.OrderPending), showing(sale.OrderPaid)); !slow {
+		t.Errorf("its orders are being shown, yet it is not slow: %+v", v)
+	}
 	if v, slow := judgeLater(unfinished(2), unfinished(2)); slow || v.Pass {
 		t.Errorf("it stands still: slow %v, %+v", slow, v)
 	}

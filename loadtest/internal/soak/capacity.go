@@ -23,7 +23,7 @@ const (
 	capacityHold  = time.Minute     // more than it takes to pay for them
 	capacityLasts = 4 * time.Minute // until the last late payment is applied
 	connections   = 64
-	lookSoon      = 20 * time.Millisecond
+	lookSoon      = 100 * time.Millisecond // counting is work, too
 )
 
 // measureCapacity finds out how many attempts a second the stack takes all the way, unless it

@@ -2,25 +2,51 @@ package soak
 
 import (
 	"context"
+	"fmt"
+	"net/url"
+	"strconv"
 
 	"sluice/loadtest/internal/collect"
 	"sluice/loadtest/internal/usage"
 )
 
-// ofProgram reads a gateway or a worker.
-func ofProgram(ctx context.Context, name string, pid int, opsURL string, note noted) error {
-	if err := ofProcess(name, pid, note); err != nil {
+// ofProgram reads a gateway or a worker that serves clients at a URL. What it has for them, a
+// connection with its descriptor and its goroutine each, is as much as the load's clients
+// choose to keep, who open more when answers are slow. Those are left out of what it has; none
+// may stay whose client has gone.
+func ofProgram(ctx context.Context, name string, pid int, servesURL, opsURL string, note noted) error {
+	clients, left, err := clientsOf(servesURL)
+	if err != nil {
+		return err
+	}
+	if err := ofProcess(name, pid, clients, note); err != nil {
 		return err
 	}
 	n, err := collect.Goroutines(ctx, opsURL)
 	if err != nil {
 		return err
 	}
-	note(quantity{name: name + " goroutines", counted: true, comesAndGoes: fewGoroutines}, n)
+	note(quantity{name: name + " goroutines", counted: true, comesAndGoes: fewGoroutines}, n-float64(clients))
+	note(quantity{name: name + " left connections", counted: true, comesAndGoes: fewLeft}, float64(left))
 	return nil
 }
 
-func ofProcess(name string, pid int, note noted) error {
+// clientsOf is how many connections are open to who serves at a URL of this machine, and how
+// many clients of those have gone.
+func clientsOf(servesURL string) (clients, left int, err error) {
+	at, err := url.Parse(servesURL)
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot read the URL of a program: %w", err)
+	}
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		return 0, 0, fmt.Errorf("cannot read the port of %s: %w", servesURL, err)
+	}
+	return usage.Accepted(port)
+}
+
+// ofProcess reads a process, without so many clients that it serves.
+func ofProcess(name string, pid, clients int, note noted) error {
 	mb, err := usage.ResidentMB(pid)
 	if err != nil {
 		return err
@@ -30,8 +56,8 @@ func ofProcess(name string, pid int, note noted) error {
 	if err != nil {
 		return err
 	}
-	note(quantity{name: name + " descriptors", counted: true, comesAndGoes: fewOpen}, float64(descriptors))
-	note(quantity{name: name + " connections", counted: true, comesAndGoes: fewOpen}, float64(sockets))
+	note(quantity{name: name + " descriptors", counted: true, comesAndGoes: fewOpen}, float64(descriptors-clients))
+	note(quantity{name: name + " connections", counted: true, comesAndGoes: fewOpen}, float64(sockets-clients))
 	return nil
 }
 

@@ -17,10 +17,10 @@ func mustRead(gateways, workers int) (names []string) {
 		}
 	}
 	for i := range gateways {
-		of(fmt.Sprintf("gateway-%d", i), "memory", "goroutines", "descriptors", "connections")
+		of(fmt.Sprintf("gateway-%d", i), "memory", "goroutines", "descriptors", "connections", "left connections")
 	}
 	for i := range workers {
-		of(fmt.Sprintf("worker-%d", i), "memory", "goroutines", "descriptors", "connections")
+		of(fmt.Sprintf("worker-%d", i), "memory", "goroutines", "descriptors", "connections", "left connections")
 	}
 	of("redis", "memory", "descriptors", "connections")
 	of("nats", "memory", "descriptors", "connections")

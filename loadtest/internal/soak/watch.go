@@ -27,6 +27,7 @@ const (
 	fewStoredMB   = 4   // of a store
 	fewGoroutines = 20  // a connection has some, and buyers' come and go
 	fewOpen       = 15  // connections, or descriptors
+	fewLeft       = 5   // connections that the client has closed, and the server not yet
 	fewFiles      = 450 // of all processes of Postgres, of which each has some 45
 	fewConsumers  = 3   // of a sale that is not retired yet
 	fewWaiting    = 50  // in a queue, which is empty most of the time
@@ -84,11 +85,11 @@ type noted func(q quantity, value float64)
 func lookAtProcesses(ctx context.Context, info stack.Info, note noted) error {
 	var errs []error
 	for i, g := range info.Gateways {
-		errs = append(errs, ofProgram(ctx, fmt.Sprintf("gateway-%d", i), g.PID, g.OpsURL, note))
+		errs = append(errs, ofProgram(ctx, fmt.Sprintf("gateway-%d", i), g.PID, g.URL, g.OpsURL, note))
 	}
 	for i, w := range info.Workers {
-		errs = append(errs, ofProgram(ctx, fmt.Sprintf("worker-%d", i), w.PID, w.AdminURL, note))
+		errs = append(errs, ofProgram(ctx, fmt.Sprintf("worker-%d", i), w.PID, w.URL, w.AdminURL, note))
 	}
-	errs = append(errs, ofProcess("redis", info.Redis.PID, note), ofProcess("nats", info.NATS.PID, note), ofPostgres(info.Postgres.PID, note))
+	errs = append(errs, ofProcess("redis", info.Redis.PID, 0, note), ofProcess("nats", info.NATS.PID, 0, note), ofPostgres(info.Postgres.PID, note))
 	return errors.Join(errs...)
 }

@@ -52,7 +52,9 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Serve answers until Close, then returns nil.
 func (s *Server) Serve() error {
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	err := s.http.Serve(s.listener)
+	s.places.Wait() // for those who are told that there is none
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("cannot serve buyers on %s: %w", s.Addr(), err)
 	}
 	return nil
@@ -65,33 +67,58 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// answering tells the connection of a request that its client is not awaited, once the request
-// is there in full. If its place has just gone to another, nobody would get the answer.
+// answering tells the connection of a request that its client is not awaited. If its place
+// has just gone to another, nobody would get the answer.
 func answering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connectionKey{}).(*connections.Conn)
-		if ok && r.ContentLength != 0 {
-			of := *r // the server looks at its own to decide whether to read what nobody read
-			of.Body, r = awaitedBody{r.Body, c}, &of
-		} else if ok && !c.Answering() {
+		if !ok {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if !c.Answering() {
 			panic(http.ErrAbortHandler)
+		}
+		if r.ContentLength != 0 {
+			of := *r // the server looks at its own to decide whether to read what nobody read
+			body := &awaitedBody{ReadCloser: r.Body, conn: c}
+			of.Body, r = body, &of
+			defer body.leave()
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// awaitedBody is of a client that is awaited until all of it is there.
+// awaitedBody is of a client that is awaited from when the worker begins to read it until all
+// of it is there. While the worker waits for something else, it is not.
 type awaitedBody struct {
 	io.ReadCloser
-	conn *connections.Conn
+	conn  *connections.Conn
+	begun bool
+	ended bool
 }
 
-func (b awaitedBody) Read(into []byte) (int, error) {
+// Read fails when the place has gone to another meanwhile.
+func (b *awaitedBody) Read(into []byte) (int, error) {
+	if !b.begun {
+		b.begun = true
+		b.conn.Awaiting()
+	}
 	n, err := b.ReadCloser.Read(into)
-	if errors.Is(err, io.EOF) && !b.conn.Answering() {
+	if !errors.Is(err, io.EOF) || b.ended {
+		return n, err
+	}
+	if b.ended = true; !b.conn.Answering() {
 		return n, io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// leave has the client awaited for what nobody read of it, which the server reads now.
+func (b *awaitedBody) leave() {
+	if !b.ended {
+		b.conn.Awaiting()
+	}
 }
 
 // awaiting hears of every answer that was written.
@@ -133,6 +160,5 @@ func (s *Server) Close(ctx context.Context) error {
 	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("cannot close listener for buyers: %w", err)
 	}
-	s.places.Wait()
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 	paymentsEvery   = 500 * time.Millisecond // between scans for events that wait
 	paymentsSoon    = 20 * time.Millisecond  // after an event that is not the ordinary one, so that several are scanned together
 	paymentsPage    = 500                    // events of one read
-	paymentsAtOnce  = 2                      // transactions at a time: they take connections that orders are made with
+	paymentsAtOnce  = 2                      // transactions at a time of those that are not ordinary: they take connections that orders are made with
 	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
 	paymentsPages   = 4                      // after which it does, too: events whose order never comes are never fewer
 	paymentsYoung   = time.Minute            // of what is looked at though older ones are not done with
@@ -95,7 +95,7 @@ type Payments struct {
 type scan struct {
 	rows   paymentRows
 	apply  func(ctx context.Context, eventIDs []string) (waits bool, faults []error)
-	soon   chan struct{}
+	soon   chan struct{} // nil if nobody asks for one
 	pause  time.Duration // before one that is asked for
 	cursor sale.Payment  // where the next one begins
 	young  sale.Payment  // where it goes on among the young ones
@@ -104,10 +104,8 @@ type scan struct {
 // NewPayments builds the loops that apply what waits.
 func NewPayments(rows paymentRows, stock lateStock, show, release func(), hit func(failpoint string) error, m *PaymentMetrics, log *slog.Logger) *Payments {
 	p := &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log}
-	newScan := func(apply func(context.Context, []string) (bool, []error)) *scan {
-		return &scan{rows: rows, apply: apply, soon: make(chan struct{}, 1), pause: paymentsSoon}
-	}
-	p.ordinary, p.others = newScan(p.payAll), newScan(p.applyAll)
+	p.ordinary = &scan{rows: rows, apply: p.payAll}
+	p.others = &scan{rows: rows, apply: p.applyAll, soon: make(chan struct{}, 1), pause: paymentsSoon}
 	return p
 }
 
@@ -117,7 +115,12 @@ func (p *Payments) Run(ctx context.Context) {
 	var scans sync.WaitGroup
 	defer scans.Wait()
 	scans.Go(func() {
-		p.repeat(ctx, p.ordinary, func() error { return errors.Join(p.count(ctx), p.ordinary.once(ctx)) })
+		p.repeat(ctx, p.ordinary, func() error {
+			if err := p.count(ctx); err != nil {
+				return err
+			}
+			return p.ordinary.once(ctx)
+		})
 	})
 	p.repeat(ctx, p.others, func() error { return p.others.once(ctx) })
 }

@@ -284,16 +284,16 @@ func TestPayments_LateOnesKeepNoOrdinaryOneWaiting(t *testing.T) {
 		p, _ := newTestPayments(rows, fakeStock{takes: time.Second}, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		time.AfterFunc(5*time.Second, func() {
+		time.AfterFunc(5*time.Second+paymentsEvery/4, func() { // between two scans
 			rows.mu.Lock()
 			defer rows.mu.Unlock()
 			rows.pending = []string{"early"}
 		})
-		time.AfterFunc(5*time.Second+paymentsEvery, func() {
+		time.AfterFunc(5*time.Second+2*paymentsEvery, func() {
 			rows.mu.Lock()
 			defer rows.mu.Unlock()
 			if len(rows.pending) != 0 {
-				t.Errorf("it still waits %v after its order is there", paymentsEvery)
+				t.Error("it still waits two scans after its order is there")
 			}
 			if n := len(rows.late); n > 20 {
 				t.Errorf("%d late ones are applied already: nothing was to wait for", n)

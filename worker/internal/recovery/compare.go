@@ -12,7 +12,7 @@ import (
 
 const (
 	compared = 2000 // tickets that one statement looks up
-	latest   = 1000 // reservations whose hand-overs were acknowledged last, of a sale that is not live
+	latest   = 1000 // reservations whose hand-overs were acknowledged last, of a sale that is not live; payment events that were
 
 	// A shard that does not answer keeps Postgres waiting for this long. Then its sales
 	// count as unknown: it must not keep the others' orders. When Redis does not answer for
@@ -36,6 +36,9 @@ func (r *Recovery) compare(ctx context.Context) (why string, err error) {
 		if e, ok := byID[known.ID]; !ok || known.NewerThan(e) {
 			return fmt.Sprintf("the catalogue has sale %s at epoch %d, rev %d, Postgres at %d, %d", known.ID, known.Epoch, known.Rev, e.Epoch, e.Rev), nil
 		}
+	}
+	if why, err := r.comparePayments(ctx); why != "" || err != nil {
+		return why, err
 	}
 	var faults []error
 	answered := false
@@ -123,6 +126,9 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 		return "", nil
 	}
 	if !stale {
+		if why, err := r.compareAdjusted(ctx, e, snapshot.Epoch); why != "" || err != nil {
+			return why, err
+		}
 		return r.compareTickets(ctx, e, snapshot.Epoch)
 	}
 	if why, err := r.compareStream(ctx, e); why != "" || err != nil {
@@ -138,6 +144,34 @@ func (r *Recovery) compareSale(ctx context.Context, e sale.Entry) (why string, e
 		}
 	}
 	return "", nil
+}
+
+// comparePayments looks up the payment events that were acknowledged last: that is after they
+// were stored. No ticket may tell of them, such as a refund that is owed for a late one.
+func (r *Recovery) comparePayments(ctx context.Context) (why string, err error) {
+	known, err := r.payments.Acknowledged(ctx, latest)
+	if err != nil || len(known) == 0 {
+		return "", err
+	}
+	missing, err := r.truth.MissingPayments(ctx, known)
+	if err != nil || missing == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d of the %d payment events that were stored last", missing, len(known)), nil
+}
+
+// compareAdjusted looks up what was added to the stock of a live sale, or taken from it: Redis
+// moves its units after Postgres, and the catalogue does not have them.
+func (r *Recovery) compareAdjusted(ctx context.Context, e sale.Entry, epoch int64) (why string, err error) {
+	adjusted, err := r.stock.Adjusted(ctx, e.ID, epoch)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", errNoAnswer, err)
+	}
+	missing, err := r.truth.MissingAdjusted(ctx, adjusted)
+	if err != nil || missing == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("%d adjustments of the stock of sale %s", missing, e.ID), nil
 }
 
 func (r *Recovery) compareTickets(ctx context.Context, e sale.Entry, epoch int64) (why string, err error) {

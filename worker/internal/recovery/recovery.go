@@ -43,6 +43,9 @@ type Truth interface {
 	Undecided(ctx context.Context, rids []string) ([]string, error)
 	// Missing counts the tickets that Postgres does not know.
 	Missing(ctx context.Context, tickets []sale.Ticket) (int, error)
+	// MissingPayments and MissingAdjusted count what it has no row of.
+	MissingPayments(ctx context.Context, eventIDs []string) (int, error)
+	MissingAdjusted(ctx context.Context, adjusted []sale.Adjustment) (int, error)
 	Adopt(ctx context.Context, known sale.Entry, live int64) (sale.Entry, error)
 	// RestoreAllowList takes users as the list of number rev; newest is the last number there
 	// was. When no store has that one the sale is paused, and lost is true.
@@ -82,6 +85,9 @@ type Queue interface {
 
 // Payments are the events that the stream of payments still has.
 type Payments interface {
+	// Acknowledged are the ids of the events that were acknowledged last, at most so many: those
+	// up to which all are.
+	Acknowledged(ctx context.Context, most int) (eventIDs []string, err error)
 	Keep(ctx context.Context) (events int, err error) // in Postgres, unless they are there
 	Apply(ctx context.Context) error                  // those that can be applied without a new unit
 }

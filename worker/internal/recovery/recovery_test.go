@@ -43,6 +43,9 @@ type world struct {
 	listRev    int64
 	handOvers  []sale.HandOver
 	paymentErr error
+	events     []string // that were acknowledged
+	noEvents   int      // of them, that Postgres lacks
+	noMoves    int      // adjustments that Postgres lacks
 	did        []string
 }
 
@@ -185,6 +188,14 @@ func (q queue) HandOvers(_ context.Context, _ string, visit func(uint64, sale.Ha
 
 func (q queue) AcknowledgedUpTo(context.Context, string) (uint64, error) { return q.acked, nil }
 
+func (w *world) Acknowledged(context.Context, int) ([]string, error) { return w.events, nil }
+
+func (w *world) MissingPayments(context.Context, []string) (int, error) { return w.noEvents, nil }
+
+func (w *world) MissingAdjusted(context.Context, []sale.Adjustment) (int, error) {
+	return w.noMoves, nil
+}
+
 func (w *world) Keep(context.Context) (int, error) {
 	w.note("payments")
 	return 0, w.paymentErr
@@ -252,6 +263,9 @@ func TestCompare_SeesWhatPostgresLacks(t *testing.T) {
 		"a newer catalogue":            {world{entries: []sale.Entry{entry(2, 3)}, announced: []sale.Entry{entry(2, 4)}, live: 2}, true},
 		"a sale that is not there":     {world{announced: []sale.Entry{entry(1, 1)}, live: 1}, true},
 		"Redis at a later epoch":       {world{entries: []sale.Entry{entry(2, 3)}, live: 3}, true},
+		"payment events":               {world{entries: []sale.Entry{entry(2, 3)}, live: 2, events: []string{"e"}, noEvents: 1}, true},
+		"payment events that it has":   {world{entries: []sale.Entry{entry(2, 3)}, live: 2, events: []string{"e"}}, false},
+		"units that were added":        {world{entries: []sale.Entry{entry(2, 3)}, live: 2, noMoves: 1}, true},
 		"tickets":                      {world{entries: []sale.Entry{entry(2, 3)}, live: 2, missing: 1, tickets: one}, true},
 		"Redis has lost it, who knows": {world{entries: []sale.Entry{entry(2, 3)}, live: 0}, false},
 		"tickets of a restarted Redis": {world{entries: []sale.Entry{entry(2, 3)}, live: 2, dead: true, missing: 1, tickets: one}, true},
