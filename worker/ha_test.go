@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"sluice/shared/devstack"
 	"sluice/shared/jetqueue"
 	"sluice/shared/sale"
@@ -184,6 +185,56 @@ func TestHA_FailoverThatLostItsTailIsRecovered(t *testing.T) {
 			h.wantAudited()
 		})
 	}
+}
+
+// No ticket and no hand-over tells of what is lost here.
+func TestHA_FailoverThatLostWhatNoTicketTellsIsRecovered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lose func(h *haWorld, buyers, ops string)
+		back string // SQL that counts it
+	}{
+		"a payment event": {func(h *haWorld, buyers, _ string) {
+			h.deliver(provider(buyers), eventOf(sale.PaymentFailed, "01935fd2-d6eb-7592-aa3e-cd665a5d9b60"))
+		}, `SELECT count(*) FROM payments`},
+		"units that were added": {func(h *haWorld, _, ops string) {
+			if status := h.adjust(ops, "more", 7); status != 200 {
+				h.t.Fatalf("adjusted: %d", status)
+			}
+		}, `SELECT count(*) FROM stock_adjustments`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHAWorld(t, 200)
+			ctx, cancel := context.WithTimeout(t.Context(), haPatience)
+			defer cancel()
+			worker, buyers, ops := h.startPaid("", "-admin-token", adminToken)
+			reservations := h.confirmed(10)
+			h.must(h.postgres.CutStandby(ctx))
+			c.lose(h, buyers, ops)
+			h.within("it is stored, and acknowledged", func() bool {
+				known, err := h.queue.AcknowledgedPayments(h.context(), 10)
+				return h.count(c.back) == 1 && (len(known) == 1 || err == nil && strings.Contains(c.back, "stock"))
+			})
+			h.must(h.postgres.Failover(ctx))
+			h.within("it is back", func() bool { return strings.Contains(worker.log.String(), "postgres has back") && h.count(c.back) == 1 })
+			h.wantOneOrderEach(append(reservations, h.confirmed(10)...))
+			h.wantAudited()
+		})
+	}
+}
+
+// count is what SQL counts, -1 while Postgres does not answer.
+func (h *haWorld) count(sql string) (n int) {
+	conn, err := pgx.Connect(h.context(), h.postgresURL)
+	if err != nil {
+		return -1
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(h.t.Context())) }()
+	if err := conn.QueryRow(h.context(), sql).Scan(&n); err != nil {
+		return -1
+	}
+	return n
 }
 
 // confirmed sells n units and waits until their tickets say so.

@@ -170,10 +170,10 @@ func serve(ctx context.Context, c config, p parts) error {
 	return ended(ctx, err)
 }
 
-// probes ask every store whether it answers.
+// probes ask every store whether it answers, and Postgres whether it is worked with.
 func (p parts) probes(nats func(context.Context) error) map[string]func(context.Context) error {
 	probes := p.stock.Probes()
-	probes["nats"], probes["postgres"] = nats, p.postgresAnswers
+	probes["nats"], probes["postgres"], probes["postgres_compared"] = nats, p.postgresAnswers, p.postgresCompared
 	return probes
 }
 

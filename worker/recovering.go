@@ -42,10 +42,19 @@ func (w *warmUp) compare(ctx context.Context, queue *jetqueue.Queue, registry pr
 }
 
 // postgresAnswers fails while Postgres does not answer. One that waits to be compared
-// does: that it is not worked with is told by sluice_postgres_unchecked, and what it waits
+// does: that it is not worked with is told by postgresCompared, and what it waits
 // for may be another store.
 func (p parts) postgresAnswers(ctx context.Context) error {
 	if err := p.store.Ping(ctx); !errors.Is(err, pgstore.ErrUnchecked) {
+		return err
+	}
+	return nil
+}
+
+// postgresCompared fails while Postgres answers, and waits to be compared with the other
+// stores or to be brought back: nothing is ordered, paid or expired.
+func (p parts) postgresCompared(ctx context.Context) error {
+	if err := p.store.Ping(ctx); errors.Is(err, pgstore.ErrUnchecked) {
 		return err
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ const (
 	paymentsAtOnce  = 2                      // transactions at a time of those that are not ordinary: they take connections that orders are made with
 	paymentsFaults  = 16                     // after which a scan goes on later, where it stopped
 	paymentsPages   = 4                      // after which it does, too: events whose order never comes are never fewer
+	paymentsOthers  = 64                     // of those that are not ordinary, for the same reason: who was passed over is met again soon
 	paymentsYoung   = time.Minute            // of what is looked at though older ones are not done with
 	paymentWithin   = 5 * time.Second        // of one transaction
 	latePlaces      = 8                      // orders that expired in each other's place: each had its own time to pay
@@ -95,6 +97,7 @@ type Payments struct {
 type scan struct {
 	rows   paymentRows
 	apply  func(ctx context.Context, eventIDs []string) (waits bool, faults []error)
+	most   int           // events of one walk
 	soon   chan struct{} // nil if nobody asks for one
 	pause  time.Duration // before one that is asked for
 	cursor sale.Payment  // where the next one begins
@@ -104,8 +107,8 @@ type scan struct {
 // NewPayments builds the loops that apply what waits.
 func NewPayments(rows paymentRows, stock lateStock, show, release func(), hit func(failpoint string) error, m *PaymentMetrics, log *slog.Logger) *Payments {
 	p := &Payments{rows: rows, stock: stock, show: show, release: release, hit: hit, metrics: m, log: log}
-	p.ordinary = &scan{rows: rows, apply: p.payAll}
-	p.others = &scan{rows: rows, apply: p.applyAll, soon: make(chan struct{}, 1), pause: paymentsSoon}
+	p.ordinary = &scan{rows: rows, apply: p.payAll, most: paymentsPages * paymentsPage}
+	p.others = &scan{rows: rows, apply: p.applyAll, most: paymentsOthers, soon: make(chan struct{}, 1), pause: paymentsSoon}
 	return p
 }
 
@@ -150,7 +153,12 @@ func (p *Payments) repeat(ctx context.Context, s *scan, once func() error) {
 // Which are young is told by this worker's clock; when it is wrong they wait as the others do.
 func (s *scan) once(ctx context.Context) (err error) {
 	var did walked
-	defer func() { s.pause = did.pause(s.pause) }()
+	defer func() {
+		s.pause = did.pause(s.pause)
+		if did.cut && len(did.faults) < paymentsFaults {
+			s.poke()
+		}
+	}()
 	if s.cursor, err = s.walk(ctx, s.cursor, &did); err != nil {
 		return err
 	}
@@ -178,6 +186,7 @@ func (s *scan) poke() {
 type walked struct {
 	faults []error
 	waits  bool // for a release
+	cut    bool // there were more than one walk tries
 }
 
 // pause is how long the next scan that is asked for is put off.
@@ -191,6 +200,7 @@ func (w *walked) pause(last time.Duration) time.Duration {
 // walk tries the events behind after and says where to go on, zero behind the last. One that
 // has met many faults stops there, so that a sale whose state is away does not hide the others.
 func (s *scan) walk(ctx context.Context, after sale.Payment, did *walked) (sale.Payment, error) {
+	left := s.most
 	for range paymentsPages {
 		read, cancel := context.WithTimeout(ctx, callWithin)
 		page, next, err := s.rows.UnappliedPayments(read, after, paymentsPage)
@@ -199,13 +209,19 @@ func (s *scan) walk(ctx context.Context, after sale.Payment, did *walked) (sale.
 			return after, err
 		}
 		after = next
+		if len(page) > left {
+			page = page[:left]
+			after = page[left-1]
+		}
+		left -= len(page)
+		did.cut = did.cut || left == 0 && after != (sale.Payment{})
 		ids := make([]string, len(page))
 		for i, e := range page {
 			ids[i] = e.EventID
 		}
 		waits, found := s.apply(ctx, ids)
 		did.faults, did.waits = append(did.faults, found...), did.waits || waits
-		if after == (sale.Payment{}) || ctx.Err() != nil || len(did.faults) >= paymentsFaults {
+		if after == (sale.Payment{}) || left == 0 || ctx.Err() != nil || len(did.faults) >= paymentsFaults {
 			break
 		}
 	}
@@ -265,13 +281,16 @@ func (p *Payments) payPending(ctx context.Context, eventIDs []string) (rest []st
 	return rest, p.hand(sale.PaymentPaid)
 }
 
-// applyAll applies events: what is ordinary at once, the others a few at a time. It
+// applyAll applies events: what is ordinary at once, the others a few at a time, in any order:
+// several workers that took them in the same order would do each of them together. It
 // returns the faults, and whether some wait for a release.
 func (p *Payments) applyAll(ctx context.Context, eventIDs []string) (waits bool, faults []error) {
 	eventIDs, err := p.payPending(ctx, eventIDs)
 	if err != nil {
 		return false, []error{err}
 	}
+	eventIDs = slices.Clone(eventIDs)
+	rand.Shuffle(len(eventIDs), func(i, j int) { eventIDs[i], eventIDs[j] = eventIDs[j], eventIDs[i] })
 	found := make([]error, len(eventIDs))
 	var releases atomic.Bool
 	var group errgroup.Group

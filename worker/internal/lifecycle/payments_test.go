@@ -198,16 +198,41 @@ func TestPayments_ScanGoesOnWhereManyFaultsMadeItStop(t *testing.T) {
 		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: strconv.Itoa(i)}})
 	}
 	p, _ := newTestPayments(rows, fakeStock{}, nil)
-	for i, want := range []int{paymentsPage, 2 * paymentsPage, 3 * paymentsPage, 3*paymentsPage + 5} {
+	for i := range len(rows.waiting)/paymentsOthers + 1 {
 		err := p.others.once(t.Context())
-		if err == nil || len(rows.tried) != want {
+		if want := min((i+1)*paymentsOthers, len(rows.waiting)); err == nil || len(rows.tried) != want {
 			t.Errorf("scan %d: %d tried, want %d, error %v", i, len(rows.tried), want, err)
 		}
 	}
-	rows.broken, rows.tried = false, nil
-	if err := p.others.once(t.Context()); err != nil || len(rows.tried) != len(rows.waiting) {
-		t.Errorf("a scan without faults: %d tried, error %v", len(rows.tried), err)
+	if n := len(p.others.soon); n != 0 {
+		t.Errorf("%d scans are to come at once though all is at fault", n)
 	}
+}
+
+// A flood is taken a part at a time, one part behind the other, and young ones besides.
+func TestPayments_ScansOfAFloodFollowEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rows := &fakeRows{}
+		for i := range 10 * paymentsOthers {
+			rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: strconv.Itoa(i)}, ReceivedAt: time.Now().Add(-time.Hour)})
+		}
+		rows.waiting = append(rows.waiting, sale.Payment{PaymentEvent: sale.PaymentEvent{EventID: "young"}, ReceivedAt: time.Now()})
+		p, _ := newTestPayments(rows, fakeStock{}, nil)
+		if err := p.others.once(t.Context()); err != nil || len(rows.tried) != paymentsOthers+1 || !slices.Contains(rows.tried, "young") {
+			t.Errorf("one scan tried %d, error %v, want %d and the young one", len(rows.tried), err, paymentsOthers)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), paymentsEvery)
+		defer cancel()
+		p.Run(ctx)
+		tried := make(map[string]bool)
+		for _, id := range rows.tried {
+			tried[id] = true
+		}
+		if len(tried) != len(rows.waiting) {
+			t.Errorf("%d of %d were tried within %v", len(tried), len(rows.waiting), paymentsEvery)
+		}
+	})
 }
 
 // Another shop's events are there, many pages of them: a scan does not read them all.
