@@ -62,17 +62,25 @@ func (l *Loader) lastSequence(ctx context.Context, saleID string) (uint64, error
 	return l.Queue.LastSequence(call, saleID)
 }
 
-// reportEvery is how often a load that waits for orders says so.
-const reportEvery = 10 * time.Second
+const (
+	reportEvery = 10 * time.Second // a load that waits for orders says so
+	blindFor    = 15 * time.Second // without an answer of the stream, after which another worker may see more
+)
 
 // awaitOrders waits until every hand-over up to last is acknowledged, which is after
-// its orders were committed. There is no time after which it would be right to go on.
+// its orders were committed. There is no time after which it would be right to go on. Whoever is
+// cut off from the stream gives the load up, and with it what keeps others from it.
 func (l *Loader) awaitOrders(ctx context.Context, saleID string, last uint64) error {
-	report := time.Now().Add(reportEvery)
+	report, answered := time.Now().Add(reportEvery), time.Now()
 	for {
 		done, err := l.acknowledged(ctx, saleID, last)
-		if done {
+		switch {
+		case done:
 			return nil
+		case err == nil:
+			answered = time.Now()
+		case time.Since(answered) > blindFor:
+			return fmt.Errorf("cannot see whether the hand-overs of sale %s are ordered: %w", saleID, err)
 		}
 		if time.Now().After(report) {
 			l.reportWait(ctx, saleID, last, err)

@@ -37,23 +37,25 @@ func (c *Client) DropOlderEpochs(ctx context.Context, saleID string, epoch int64
 	return nil
 }
 
-// OlderEpochs lists those of the last hundred epochs before the given one of which Redis
-// still has tickets, the newest first.
+// OlderEpochs lists the epochs before the given one of which Redis still has tickets, the
+// newest first. A load that is refused again and again leaves hundreds behind it without any.
 func (c *Client) OlderEpochs(ctx context.Context, saleID string, epoch int64) ([]int64, error) {
 	var older []int64
-	there := make(map[int64]*redis.IntCmd)
-	_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for e := epoch - 1; e >= max(0, epoch-clearing); e-- {
-			there[e] = p.Exists(ctx, ticketsKey(saleID, e))
+	for newest := epoch - 1; newest >= 0; newest -= clearing {
+		var there []*redis.IntCmd
+		_, err := c.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for e := newest; e >= 0 && e > newest-clearing; e-- {
+				there = append(there, p.Exists(ctx, ticketsKey(saleID, e)))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("cannot look for old epochs of sale %s: %w", saleID, err)
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot look for old epochs of sale %s: %w", saleID, err)
-	}
-	for e := epoch - 1; e >= max(0, epoch-clearing); e-- {
-		if there[e].Val() == 1 {
-			older = append(older, e)
+		for i, found := range there {
+			if found.Val() == 1 {
+				older = append(older, newest-int64(i))
+			}
 		}
 	}
 	return older, nil
