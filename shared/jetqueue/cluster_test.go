@@ -165,8 +165,17 @@ func TestCluster_LeaderAndQuorumAreLostUnderLoad(t *testing.T) {
 	_, before, _ := tr.counts()
 	within(ctx, t, "publishes have no outcome without quorum", func() bool { _, now, _ := tr.counts(); return now > before+5 })
 	wantTruthOrNothing(ctx, t, q, saleID, began, tr.highest())
+	var probe Probe
+	probe.Connected(q)
+	answers := func() bool {
+		call, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return probe.Ask(call) == nil
+	}
+	within(ctx, t, "the probe tells that nobody leads", func() bool { return !answers() })
 	must(dead[0].Restart(ctx), dead[1].Restart(ctx), cluster.AwaitReady(ctx))
 	tr.goesOn(ctx, t, "with quorum again")
+	within(ctx, t, "the probe tells that somebody does", answers)
 	within(ctx, t, "the catalogue takes an entry with quorum again", func() bool { return putNow(q, entry(saleID, 1, 3)) == nil })
 	within(ctx, t, "the watch tells it", func() bool { return watched() == 3 })
 
