@@ -227,7 +227,7 @@ func TestOlderEpochs_AreThoseWithTicketsUntilTheyAreDropped(t *testing.T) {
 	equal(t, "before 3", len(older(3)), 1)
 	equal(t, "before 3", older(3)[0], int64(1))
 	equal(t, "before 1", len(older(1)), 0)
-	equal(t, "hundreds later", older(3*clearing+1)[0], int64(1))
+	equal(t, "hundreds later", older(3*clearing + 1)[0], int64(1))
 	must(t, c.DropOlderEpochs(t.Context(), s.ID, 3))
 	equal(t, "dropped", len(older(3)), 0)
 }
