@@ -163,6 +163,11 @@ func (r paymentRows) ApplyPayment(ctx context.Context, eventID string, late *lif
 	return lifecycle.AppliedPayment(applied), err
 }
 
+func (r paymentRows) OrderLate(ctx context.Context, h sale.HandOver) error {
+	_, err := r.Order(ctx, pgstore.Batch{SaleID: h.SaleID, Epoch: h.Epoch, PriceMinor: h.PriceMinor, Currency: h.Currency, Reservations: h.Reservations})
+	return err
+}
+
 // buyersOrders fits the order rows to what buyers may do with theirs.
 type buyersOrders struct {
 	*pgstore.Store

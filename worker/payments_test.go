@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"sluice/shared/auth"
 	"sluice/shared/client"
@@ -212,6 +213,41 @@ func TestPayment_AfterExpiryTakesAnotherUnitOrIsOwed(t *testing.T) {
 	w.wantStock(1)
 	w.audit()
 	w.stopped(p)
+}
+
+// A flood of late payments comes to two workers: as many orders as there are units, and the
+// others are owed.
+func TestPayment_FloodOfLateOnesTakesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	const orders, left = 200, 120
+	w := newWorld(t, orders)
+	first, buyers, _ := w.startPaid("")
+	second, others, _ := w.startPaid("")
+	rs := w.confirmed(orders)
+	w.overdue()
+	w.eventuallyAll(sale.StatusExpired, rs)
+	w.confirmed(orders - left)
+	var sending errgroup.Group
+	sending.SetLimit(16)
+	for i, r := range rs {
+		sending.Go(func() error { return provider(buyers, others).Deliver(w.context(), i, paid(r.RID)) })
+	}
+	w.must(sending.Wait())
+	w.eventuallyApplied(0)
+	w.wantOwed(slices.Repeat([]sale.OwedReason{sale.OwedNoUnit}, orders-left)...)
+	w.eventually("the others are paid", func() bool {
+		paid := 0
+		for _, r := range rs {
+			if o, found, err := w.store.OrderOf(w.context(), r.UserID, sale.LateRID(r.RID)); err == nil && found && o.State == sale.OrderPaid && o.Replaces == r.RID {
+				paid++
+			}
+		}
+		return paid == left
+	})
+	w.wantStock(0)
+	w.audit()
+	w.stopped(first)
+	w.stopped(second)
 }
 
 // TestPayment_KilledAtAFailpointIsFinishedByTheNext has payments in time, late ones and refunds

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -65,6 +64,8 @@ type paymentRows interface {
 	PayPending(ctx context.Context, eventIDs []string) (paid []string, err error)
 	// ApplyPayment applies a stored event, once, or says what it needs.
 	ApplyPayment(ctx context.Context, eventID string, late *LateUnit) (AppliedPayment, error)
+	// OrderLate makes orders of reservations that late payments took.
+	OrderLate(ctx context.Context, h sale.HandOver) error
 	PaymentsOpen(ctx context.Context) (sale.OpenPayments, error)
 }
 
@@ -281,66 +282,123 @@ func (p *Payments) payPending(ctx context.Context, eventIDs []string) (rest []st
 	return rest, p.hand(sale.PaymentPaid)
 }
 
+// tried is an event that is being applied, one that is not ordinary.
+type tried struct {
+	eventID string
+	applied AppliedPayment
+	late    *LateUnit // for it, when it needs one
+	err     error
+}
+
 // applyAll applies events: what is ordinary at once, the others a few at a time, in any order:
-// several workers that took them in the same order would do each of them together. It
+// several workers that took them in the same order would do each of them together. The orders
+// of many late payments are made together, so that the sale's stock is locked once for them. It
 // returns the faults, and whether some wait for a release.
 func (p *Payments) applyAll(ctx context.Context, eventIDs []string) (waits bool, faults []error) {
 	eventIDs, err := p.payPending(ctx, eventIDs)
 	if err != nil {
 		return false, []error{err}
 	}
-	eventIDs = slices.Clone(eventIDs)
-	rand.Shuffle(len(eventIDs), func(i, j int) { eventIDs[i], eventIDs[j] = eventIDs[j], eventIDs[i] })
-	found := make([]error, len(eventIDs))
-	var releases atomic.Bool
-	var group errgroup.Group
-	group.SetLimit(paymentsAtOnce)
+	all := make([]*tried, len(eventIDs))
 	for i, id := range eventIDs {
-		group.Go(func() error {
-			var applied AppliedPayment
-			if applied, found[i] = p.apply(ctx, id); applied.NeedsRelease {
-				releases.Store(true)
-			}
-			return nil
-		})
+		all[i] = &tried{eventID: id}
 	}
-	_ = group.Wait() // the faults are told together
-	if releases.Load() {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	someAtOnce(all, func(t *tried) { p.begin(ctx, t) })
+	p.orderLate(ctx, all)
+	someAtOnce(all, func(t *tried) { p.finish(ctx, t) })
+	for _, t := range all {
+		waits = waits || t.applied.NeedsRelease
+		if t.err != nil {
+			faults = append(faults, t.err)
+		}
+	}
+	if waits {
 		p.release()
 		p.others.poke()
 	}
-	for _, err := range found {
-		if err != nil {
-			faults = append(faults, err)
-		}
-	}
-	return releases.Load(), faults
+	return waits, faults
 }
 
-// apply tries one event. A late payment takes a unit in Redis first, then its order
-// in Postgres: a worker that dies in between leaves a reservation like any other,
-// which the next try finds by its rid, or a sweeper hands over.
-func (p *Payments) apply(ctx context.Context, eventID string) (applied AppliedPayment, err error) {
-	var late *LateUnit
+func someAtOnce(all []*tried, do func(t *tried)) {
+	var group errgroup.Group
+	group.SetLimit(paymentsAtOnce)
+	for _, t := range all {
+		group.Go(func() error { do(t); return nil })
+	}
+	_ = group.Wait() // each has its own fault
+}
+
+// begin applies an event, unless it needs a unit: that is taken in Redis first, then the order
+// in Postgres. A worker that dies in between leaves a reservation like any other, which the
+// next try finds by its rid, or a sweeper hands over.
+func (p *Payments) begin(ctx context.Context, t *tried) {
+	p.ask(ctx, t)
+	if t.err == nil && !t.applied.NeedsUnit {
+		t.err = p.conclude(t.applied)
+	}
+}
+
+// ask has Postgres apply an event, or say what it needs, and takes a unit if it is that.
+func (p *Payments) ask(ctx context.Context, t *tried) {
+	call, cancel := context.WithTimeout(ctx, paymentWithin)
+	defer cancel()
+	if t.applied, t.err = p.rows.ApplyPayment(call, t.eventID, t.late); t.err == nil && t.applied.NeedsUnit {
+		t.late, t.err = p.reserve(ctx, t.applied)
+	}
+}
+
+// finish goes on with an event for which a unit was taken, or none was left.
+func (p *Payments) finish(ctx context.Context, t *tried) {
+	if t.err != nil || !t.applied.NeedsUnit {
+		return
+	}
 	for range latePlaces {
+		if p.ask(ctx, t); t.err != nil {
+			return
+		}
+		if !t.applied.NeedsUnit {
+			t.err = p.conclude(t.applied)
+			return
+		}
+	}
+}
+
+// conclude tells what became of an event, unless that is nothing.
+func (p *Payments) conclude(a AppliedPayment) error {
+	if a.Passed || a.Result == sale.PaymentWaits {
+		return nil
+	}
+	p.tell(a)
+	return p.hand(a.Result)
+}
+
+// orderLate makes the orders of several late payments in one transaction a sale, as those of
+// any reservations. Each payment finds its order then; without, it makes its own.
+func (p *Payments) orderLate(ctx context.Context, all []*tried) {
+	type lot struct {
+		saleID, currency string
+		epoch, price     int64
+	}
+	lots := make(map[lot][]sale.Reservation)
+	for _, t := range all {
+		if t.err == nil && t.applied.NeedsUnit && t.late.Refused == "" {
+			o := t.applied.Order
+			l := lot{o.SaleID, o.Currency, t.late.Epoch, o.AmountMinor}
+			lots[l] = append(lots[l], t.late.Reservation)
+		}
+	}
+	for l, reservations := range lots {
+		if len(reservations) == 1 {
+			continue
+		}
 		call, cancel := context.WithTimeout(ctx, paymentWithin)
-		applied, err = p.rows.ApplyPayment(call, eventID, late)
+		err := p.rows.OrderLate(call, sale.HandOver{SaleID: l.saleID, Epoch: l.epoch, PriceMinor: l.price, Currency: l.currency, Reservations: reservations})
 		cancel()
-		if err != nil || applied.Passed {
-			return applied, err
-		}
-		if !applied.NeedsUnit {
-			break
-		}
-		if late, err = p.reserve(ctx, applied); err != nil {
-			return applied, err
+		if err != nil && p.faults.Allow() {
+			p.log.Warn("orders of late payments are made one by one", "sale", l.saleID, "orders", len(reservations), "error", err)
 		}
 	}
-	if applied.Result == sale.PaymentWaits {
-		return applied, nil
-	}
-	p.tell(applied)
-	return applied, p.hand(applied.Result)
 }
 
 // hand has the tickets follow.

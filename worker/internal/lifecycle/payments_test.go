@@ -28,6 +28,7 @@ type fakeRows struct {
 	broken  bool
 	tried   []string
 	late    []*LateUnit
+	ordered []int // late orders that were made together, by call
 	stored  []sale.PaymentEvent
 	foreign map[string]bool // events of whose order nothing is known
 	looks   int             // pages that were read
@@ -81,6 +82,16 @@ func (f *fakeRows) ApplyPayment(ctx context.Context, id string, late *LateUnit) 
 	}
 	f.steps[id] = steps[1:]
 	return steps[0], nil
+}
+
+func (f *fakeRows) OrderLate(_ context.Context, h sale.HandOver) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ordered = append(f.ordered, len(h.Reservations))
+	if f.broken {
+		return errFault
+	}
+	return nil
 }
 
 func (f *fakeRows) PaymentsOpen(context.Context) (sale.OpenPayments, error) {
@@ -164,6 +175,23 @@ func TestPayments_LateOneTakesWhatRedisSaysToPostgres(t *testing.T) {
 		if diff := cmp.Diff([]*LateUnit{&c.want}, rows.late); diff != "" || n.shown != 1 {
 			t.Errorf("%s: shown %d times (-want +got)\n%s", name, n.shown, diff)
 		}
+	}
+}
+
+func TestPayments_OrdersOfManyLateOnesAreMadeTogether(t *testing.T) {
+	t.Parallel()
+	other := needsUnit()
+	other.Order.SaleID = "watch"
+	rows := &fakeRows{steps: map[string][]AppliedPayment{
+		"a": {needsUnit(), result(sale.PaymentReplaced)}, "b": {needsUnit(), needsUnit(), result(sale.PaymentReplaced)}, "c": {needsUnit(), result(sale.PaymentReplaced)},
+		"alone": {other, result(sale.PaymentReplaced)}, "refused": {result(sale.PaymentOwed)},
+	}}
+	p, n := newTestPayments(rows, fakeStock{}, nil)
+	if _, faults := p.applyAll(t.Context(), []string{"a", "b", "c", "alone", "refused"}); len(faults) != 0 {
+		t.Error(faults)
+	}
+	if diff := cmp.Diff([]int{3}, rows.ordered); diff != "" || n.shown != 4 || len(rows.late) != 5 {
+		t.Errorf("shown %d times, %d asked with a unit (-want +ordered together)\n%s", n.shown, len(rows.late), diff)
 	}
 }
 
