@@ -21,7 +21,8 @@ type told struct {
 	prints []string
 }
 
-func newTold(t *testing.T, alert string) *told {
+// newTold keeps those of one store, if the alert is of stores.
+func newTold(t *testing.T, alert, store string) *told {
 	r := &told{}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
 		var body struct {
@@ -36,7 +37,7 @@ func newTold(t *testing.T, alert string) *told {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, a := range body.Alerts {
-			if a.Labels["alertname"] == alert {
+			if a.Labels["alertname"] == alert && a.Labels["dependency"] == store {
 				r.states, r.prints = append(r.states, a.Status), append(r.prints, a.Fingerprint)
 			}
 		}
@@ -60,7 +61,7 @@ func TestAlerts_WithoutPostgresEachWorkerTellsAndWithItOneTellsTheEnd(t *testing
 	t.Parallel()
 	postgres := ownServer(t, devstack.StartPostgres)
 	w := newWorldOn(t, 10, serverURLs{redis: devstack.RedisForTest(t).URL(), postgres: postgres.URL()})
-	r := newTold(t, "DependencyDown")
+	r := newTold(t, "DependencyDown", "postgres")
 	flags := []string{"-alert-webhook", r.URL, "-alert-dependency-for", "1s"}
 	one, ops := w.startWithAdmin("", flags...)
 	two, _ := w.startWithAdmin("", flags...)
@@ -84,7 +85,7 @@ func TestAlerts_WithoutPostgresEachWorkerTellsAndWithItOneTellsTheEnd(t *testing
 func TestAlerts_ASaleWhoseRebuildCannotEndIsToldOnceUntilItIsLiveAgain(t *testing.T) {
 	t.Parallel()
 	w := newLosableWorld(t, 10)
-	r := newTold(t, "SaleNotLive")
+	r := newTold(t, "SaleNotLive", "")
 	flags := []string{"-alert-webhook", r.URL, "-alert-not-live-for", "1s"}
 	one, ops := w.startWithAdmin("", flags...)
 	two, other := w.startWithAdmin("", flags...)
