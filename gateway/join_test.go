@@ -22,7 +22,7 @@ func (s *stores) join(t *testing.T) joiner {
 	j := joiner{redis: tap(t, s.redisURL), nats: tap(t, s.natsURL)}
 	tapped := *s
 	tapped.redisURL, tapped.natsURL = j.redis.url, j.nats.url
-	j.running = tapped.start(t, "-refresh", "1h", "-redis-timeout", "5s") // so that only the start reads
+	j.running = tapped.start(t, "-refresh", "1h", "-redis-timeout", "20s") // so that only the start reads, and each once, however full the machine is
 	return j
 }
 
