@@ -160,8 +160,8 @@ func (r *Recovery) comparePayments(ctx context.Context) (why string, err error) 
 	return fmt.Sprintf("%d of the %d payment events that were stored last", missing, len(known)), nil
 }
 
-// compareAdjusted looks up what was added to the stock of a live sale, or taken from it: Redis
-// moves its units after Postgres, and the catalogue does not have them.
+// compareAdjusted looks up what was added to the stock of a live sale, or taken from it: Postgres
+// has a row of each before Redis moves units for it, and the catalogue tells of none.
 func (r *Recovery) compareAdjusted(ctx context.Context, e sale.Entry, epoch int64) (why string, err error) {
 	adjusted, err := r.stock.Adjusted(ctx, e.ID, epoch)
 	if err != nil {
